@@ -1,0 +1,151 @@
+//! The exec path's engine room: an exec is a function
+//! `(immutable tree, script) → (output, end, change set)`, and this is the function.
+//!
+//! The tree goes in by value and a change set comes out; no other state is touched,
+//! so the same job runs on a thread of this process or, later, in a worker process.
+//! `exec/bash.rs` is the only file that names the interpreter.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::fs::{ChangeSet, ContentSource, Fatal, Mode, Quota, Tree};
+
+pub mod bash;
+pub mod guards;
+pub mod output;
+pub mod pool;
+
+pub use output::{Captured, Output, OutputChunk, Stream};
+
+/// A script and all it may see.
+#[derive(Clone)]
+pub struct Job {
+    /// bash source, not empty, without NUL.
+    pub script: String,
+    /// Prefix `set -x`.
+    pub debug: bool,
+    /// Absolute directory to start in. If it is gone: `/home/user`, and a warning.
+    pub cwd: String,
+    /// Exported variables, names checked by the caller.
+    pub env: BTreeMap<String, String>,
+    /// `$1`..
+    pub args: Vec<String>,
+    /// Bytes on standard input; `None` is an empty one.
+    pub stdin: Option<Vec<u8>>,
+    /// From the start of the script.
+    pub timeout: Duration,
+    /// The tree that the script sees. (Shared, never changed.)
+    pub base: Tree,
+    /// Next free inode number of `base`.
+    pub next_ino: u64,
+    /// Read-write or read-only.
+    pub mode: Mode,
+    /// Limits of the working copy.
+    pub quota: Quota,
+    /// Where contents come from.
+    pub content: Arc<dyn ContentSource>,
+    /// Where output goes.
+    pub output: Arc<Output>,
+}
+
+/// How a script ended. Only `Exited` may be committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// By itself, with this exit code (0..=255).
+    Exited(i32),
+    /// Cut off at its timeout.
+    TimedOut,
+    /// Cut off by [`Control::cancel`].
+    Cancelled,
+    /// Cut off by the file system: read-only violation, quota, store gone.
+    Fs(Fatal),
+    /// Cut off by a limit of the interpreter: its name and value, for people.
+    Limit {
+        /// Stable name, such as `commands`, `loop_iterations`, `memory`.
+        name: &'static str,
+        /// One clear sentence.
+        message: String,
+    },
+    /// The engine itself failed (panic, bug). The text is safe to show.
+    Failed(String),
+}
+
+/// What a job came to. The output is in [`Job::output`].
+#[derive(Debug)]
+pub struct Ended {
+    /// How.
+    pub end: End,
+    /// Working directory at the end (absolute, may no longer exist).
+    pub cwd: String,
+    /// What changed. Empty unless `end` is `Exited` and the mode read-write.
+    pub changes: ChangeSet,
+    /// From the start of the script to its end.
+    pub duration: Duration,
+    /// Things the agent should know even if the script hid stderr.
+    pub warnings: Vec<String>,
+}
+
+/// Reach into a running job from outside. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Control {
+    inner: Arc<ControlInner>,
+}
+
+#[derive(Debug, Default)]
+struct ControlInner {
+    /// Read by the interpreter between commands; shared in the form it wants.
+    cancel: Arc<std::sync::atomic::AtomicBool>,
+    notify: tokio::sync::Notify,
+}
+
+impl Control {
+    /// A control nobody has used yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ends the job as soon as possible and revokes its working copy at once: every
+    /// later file call of the script fails and its change set is never produced.
+    /// Idempotent.
+    pub fn cancel(&self) {
+        self.inner.cancel.store(true, std::sync::atomic::Ordering::SeqCst);
+        self.inner.notify.notify_waiters();
+    }
+
+    /// Whether `cancel` was called.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.inner.cancel.load(std::sync::atomic::Ordering::SeqCst)
+    }
+
+    /// The flag in the form that the interpreter polls.
+    #[must_use]
+    pub fn flag(&self) -> Arc<std::sync::atomic::AtomicBool> {
+        self.inner.cancel.clone()
+    }
+
+    /// Resolves once cancelled.
+    pub async fn cancelled(&self) {
+        loop {
+            let notified = self.inner.notify.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if self.is_cancelled() {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+/// Runs jobs off the async workers.
+#[async_trait::async_trait]
+pub trait Interpreter: Send + Sync {
+    /// Runs one job to its end. Never blocks the calling task's thread. Returns at
+    /// the latest shortly after the timeout or a cancel, even if the thread below is
+    /// stuck in a builtin: the thread is then abandoned, its working copy revoked.
+    /// Dropping the future cancels the job in the same way.
+    async fn run(&self, job: Job, control: Control) -> Ended;
+}

@@ -1,0 +1,1 @@
+//! The interpreter behind [`super::Interpreter`]: the only file that names bashkit.

@@ -1,0 +1,1 @@
+//! What one line of a script must not do to the process.

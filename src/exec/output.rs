@@ -1,0 +1,118 @@
+//! Output of one exec: kept up to a limit, or sent on live, byte-exact.
+
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use tokio::sync::mpsc;
+
+use crate::clock::{self, Instant};
+
+/// Which stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// A piece of live output.
+#[derive(Clone, Debug)]
+pub struct OutputChunk {
+    /// Which stream.
+    pub stream: Stream,
+    /// Milliseconds since the script started.
+    pub t_ms: u64,
+    /// The bytes, never empty.
+    pub data: Bytes,
+}
+
+/// What was kept of a buffered exec.
+#[derive(Clone, Debug, Default)]
+pub struct Captured {
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: Vec<u8>,
+    /// Whether more came than was kept.
+    pub stdout_truncated: bool,
+    /// Whether more came than was kept.
+    pub stderr_truncated: bool,
+}
+
+/// Sink of one exec. What exceeds `limit` bytes a stream is dropped and flagged; the
+/// script goes on.
+#[derive(Debug)]
+pub struct Output {
+    limit: usize,
+    started: Instant,
+    live: Option<mpsc::Sender<OutputChunk>>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    kept: Captured,
+    seen: [usize; 2],
+    left: bool,
+}
+
+impl Output {
+    /// Keeps output for the reply.
+    #[must_use]
+    pub fn buffered(limit: usize) -> Self {
+        Self { limit, started: clock::now(), live: None, state: Mutex::default() }
+    }
+
+    /// Sends output on as it comes. Back-pressure: a full channel holds the script up.
+    #[must_use]
+    pub fn live(limit: usize, to: mpsc::Sender<OutputChunk>) -> Self {
+        Self { live: Some(to), ..Self::buffered(limit) }
+    }
+
+    /// Takes a piece of output; waits while a live reader is behind. A reader that
+    /// went away is not an error here: its departure cancels the exec elsewhere.
+    pub async fn write(&self, stream: Stream, data: &[u8]) {
+        let piece = {
+            let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let seen = state.seen[stream as usize];
+            let room = self.limit.saturating_sub(seen);
+            let fits = &data[..data.len().min(room)];
+            state.seen[stream as usize] = seen.saturating_add(data.len());
+            let cut = fits.len() < data.len();
+            let kept = &mut state.kept;
+            let (bytes, truncated) = match stream {
+                Stream::Stdout => (&mut kept.stdout, &mut kept.stdout_truncated),
+                Stream::Stderr => (&mut kept.stderr, &mut kept.stderr_truncated),
+            };
+            *truncated |= cut;
+            if self.live.is_none() {
+                bytes.extend_from_slice(fits);
+            }
+            if fits.is_empty() {
+                return;
+            }
+            state.left |= self.live.is_some();
+            fits
+        };
+        if let Some(live) = &self.live {
+            let t_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+            // An error means that the reader left.
+            let _ = live.send(OutputChunk { stream, t_ms, data: Bytes::copy_from_slice(piece) }).await;
+        }
+    }
+
+    /// Whether something was sent to a live reader: then the script cannot be re-run.
+    #[must_use]
+    pub fn left(&self) -> bool {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).left
+    }
+
+    /// Takes what was kept, leaving nothing: before a re-run, and for the reply.
+    #[must_use]
+    pub fn take(&self) -> Captured {
+        let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        state.seen = [0, 0];
+        std::mem::take(&mut state.kept)
+    }
+}

@@ -1,0 +1,1 @@
+//! Threads for scripts: large stacks, bounded number, replaced when stuck.

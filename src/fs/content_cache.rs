@@ -1,0 +1,1 @@
+//! Contents by (tenant, hash): one byte-weighed LRU per process.

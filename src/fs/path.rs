@@ -1,0 +1,1 @@
+//! Paths: what is a legal one, and its parts.

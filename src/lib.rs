@@ -1,0 +1,12 @@
+//! `sqlfs`: bash over HTTP on a durable file system kept in SQL.
+//!
+//! An exec is a function `(immutable tree, script) → (output, exit code, change set)`,
+//! and one short commit makes it true. README.md tells how to use it, DEVELOPER.md how
+//! it is built.
+
+pub mod clock;
+pub mod exec;
+pub mod fs;
+pub mod ids;
+pub mod session;
+pub mod store;

@@ -1,0 +1,2 @@
+//! The `sqlfs` binary.
+fn main() {}
