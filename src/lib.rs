@@ -8,5 +8,6 @@ pub mod clock;
 pub mod exec;
 pub mod fs;
 pub mod ids;
+pub mod lease;
 pub mod session;
 pub mod store;
