@@ -113,14 +113,23 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
         // Readiness fails and waiting requests are answered before connections close.
         service.begin_shutdown();
     });
-    // Requests in flight end with the service's own drain; it must not wait for them.
-    let service = app.service.clone();
-    let (served, ()) = tokio::join!(serving, async move {
-        service.draining().await;
-        service.shutdown().await;
-    });
+    // Requests in flight end with the service's drain; a client that still reads its
+    // reply, or never finishes sending a body, gets a little longer and no more.
+    let drained = async {
+        app.service.draining().await;
+        app.service.shutdown().await;
+        tokio::time::sleep(CLOSE_GRACE).await;
+    };
+    let served = tokio::select! {
+        served = serving => served,
+        () = drained => Ok(()),
+    };
+    app.service.shutdown().await;
     served.map_err(|error| StartError::Failed(format!("serving ended: {error}")))
 }
+
+/// From the end of the last script to the end of its connection.
+const CLOSE_GRACE: Duration = Duration::from_secs(5);
 
 /// The numbers that the service runs by.
 fn settings(config: &Config) -> Settings {
