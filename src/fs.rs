@@ -6,7 +6,6 @@
 //! in a worker and in the property tests against a real directory.
 
 pub mod change_set;
-mod combine;
 pub mod content_cache;
 pub mod devices;
 pub mod errno;

@@ -45,6 +45,12 @@ impl ContentCache {
         found
     }
 
+    /// Whether the content is at hand; neither a use nor a hit.
+    #[must_use]
+    pub fn contains(&self, tenant: &TenantId, hash: &Sha256) -> bool {
+        self.entries().lru.contains(&(tenant.clone(), *hash))
+    }
+
     /// Keeps a content, dropping the least recently used ones over the budget. One
     /// larger than an eighth of the budget is not kept, so that it cannot push
     /// everything else out.

@@ -66,6 +66,11 @@ impl Tree {
         Ok((ino, self.node(ino).ok_or(Errno::ENOENT)?))
     }
 
+    /// All nodes, in no promised order.
+    pub fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values()
+    }
+
     /// Inodes, the root included.
     #[must_use]
     pub fn entries(&self) -> u64 {
