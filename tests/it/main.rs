@@ -1,4 +1,6 @@
 //! Integration tests: one binary, one module per behaviour.
 
+mod fs_change_set;
+mod fs_limits;
 mod fs_model;
 mod support;
