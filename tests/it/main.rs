@@ -2,5 +2,6 @@
 
 mod fs_change_set;
 mod fs_limits;
+mod fs_matrix;
 mod fs_model;
 mod support;
