@@ -1,1 +1,7 @@
 //! Integration tests: one binary, one module per behaviour.
+
+mod fs_change_set;
+mod fs_limits;
+mod fs_matrix;
+mod fs_model;
+mod support;
