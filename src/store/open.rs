@@ -39,7 +39,9 @@ fn target(url: &str) -> StoreResult<Target<'_>> {
     match url.strip_prefix("sqlite:") {
         Some(path) if !path.is_empty() => Ok(Target::Sqlite(Path::new(path))),
         // The URL may hold a password, so the line shows its scheme at most.
-        Some(_) => Err(StoreError::Refused("sqlite: needs a path, as in sqlite:./sqlfs-data/sqlfs.db".into())),
+        Some(_) => {
+            Err(StoreError::Refused("sqlite: needs a path, as in sqlite:./sqlfs-data/sqlfs.db".into()))
+        }
         None => Err(StoreError::Refused(format!(
             "a store URL starts with postgres:// or sqlite:, this one with {:?}",
             url.split(':').next().unwrap_or_default()

@@ -29,7 +29,7 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgRow};
 
 use self::error::Failure;
-use self::pool::{Pool, PgQuery};
+use self::pool::{PgQuery, Pool};
 use crate::fs::change_set::ChangeSet;
 use crate::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 use crate::store::{
@@ -53,7 +53,9 @@ pub(super) struct PostgresStore {
 fn options(url: &str) -> StoreResult<PgConnectOptions> {
     // The driver's message may quote the URL with its password.
     let options = PgConnectOptions::from_str(url).map_err(|_| {
-        StoreError::Refused("the Postgres URL is malformed; it looks like postgres://user:password@host:5432/database".into())
+        StoreError::Refused(
+            "the Postgres URL is malformed; it looks like postgres://user:password@host:5432/database".into(),
+        )
     })?;
     Ok(options.application_name("sqlfs").disable_statement_logging())
 }

@@ -32,7 +32,12 @@ pub(super) async fn read(store: &PostgresStore, hashes: &[Sha256]) -> StoreResul
         .map_err(Failure::of_repeatable)
 }
 
-pub(super) async fn range(store: &PostgresStore, hash: Sha256, offset: u64, len: u64) -> StoreResult<Option<Bytes>> {
+pub(super) async fn range(
+    store: &PostgresStore,
+    hash: Sha256,
+    offset: u64,
+    len: u64,
+) -> StoreResult<Option<Bytes>> {
     // A content is at most 1 GiB, the largest value of Postgres: past it there is nothing.
     let from = i32::try_from(offset).ok().and_then(|from| from.checked_add(1)).unwrap_or(i32::MAX);
     let len = i32::try_from(len).unwrap_or(i32::MAX).min(i32::MAX - from);

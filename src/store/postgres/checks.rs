@@ -36,7 +36,8 @@ async fn all(conn: &mut Conn) -> Result<Vec<Check>, Failure> {
         Some(it) => match it.too_new() {
             Some(reason) => refuse("schema", reason),
             None if it.version < SCHEMA_VERSION => {
-                let text = "the schema is older than this binary: `sqlfs migrate`, or `sqlfs serve`, brings it up";
+                let text =
+                    "the schema is older than this binary: `sqlfs migrate`, or `sqlfs serve`, brings it up";
                 warn("schema", text.into())
             }
             None => ok("schema", format!("version {}", it.version)),
@@ -61,7 +62,10 @@ async fn server(conn: &mut Conn) -> Result<Vec<Check>, Failure> {
     let setting = |name: &'static str| -> Result<Check, Failure> {
         let value: String = row.try_get(name).map_err(decoding)?;
         Ok(if value == "off" {
-            refuse(name, format!("{name} is off: a crash of the database would lose acknowledged commits; turn it on"))
+            refuse(
+                name,
+                format!("{name} is off: a crash of the database would lose acknowledged commits; turn it on"),
+            )
         } else {
             ok(name, value)
         })
@@ -148,7 +152,8 @@ async fn self_test(conn: &mut Conn) -> Result<Check, Failure> {
         conn.row(SHORT, query(set).bind(context)).await?;
         conn.row(SHORT, query("SELECT count(*) FROM sandboxes")).await?.try_get(0).map_err(decoding)
     };
-    let unset: i64 = conn.row(SHORT, query("SELECT count(*) FROM sandboxes")).await?.try_get(0).map_err(decoding)?;
+    let unset: i64 =
+        conn.row(SHORT, query("SELECT count(*) FROM sandboxes")).await?.try_get(0).map_err(decoding)?;
     seen(conn, id.to_string()).await?;
     let plant = "INSERT INTO sandboxes (id, owner, head, next_ino, file_count, total_bytes, cwd, created_at, \
                  last_used_at) VALUES ($1, 'self-test', $1, 2, 0, 0, '/', 0, 0)";

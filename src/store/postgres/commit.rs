@@ -132,7 +132,8 @@ impl Request for CreateRequest<'_> {
 
 /// See [`crate::store::Store::commit`].
 pub(super) async fn commit(store: &PostgresStore, commit: &Commit<'_>) -> StoreResult<CommitOutcome> {
-    let (outcome, row) = send(store, &CommitRequest(commit), commit.changes).await.map_err(Failure::of_commit)?;
+    let (outcome, row) =
+        send(store, &CommitRequest(commit), commit.changes).await.map_err(Failure::of_commit)?;
     match outcome.as_str() {
         "done" => Ok(CommitOutcome::Done {
             version: row.try_get("version").map_err(|error| decoding(error).of_commit())?,
@@ -144,7 +145,11 @@ pub(super) async fn commit(store: &PostgresStore, commit: &Commit<'_>) -> StoreR
 }
 
 /// See [`crate::store::Store::create`].
-pub(super) async fn create(store: &PostgresStore, new: &NewSandbox, first: &ChangeSet) -> StoreResult<Created> {
+pub(super) async fn create(
+    store: &PostgresStore,
+    new: &NewSandbox,
+    first: &ChangeSet,
+) -> StoreResult<Created> {
     let request = CreateRequest { new, first, env: env_text(&new.env) };
     let (outcome, row) = send(store, &request, first).await.map_err(Failure::of_commit)?;
     let row = || sandbox(&row).map(Box::new).map_err(Failure::of_commit);

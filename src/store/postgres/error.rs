@@ -63,7 +63,9 @@ impl Failure {
     fn of_call(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::Database(error) => Self::of_server(error.as_ref()),
-            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => Self::Lost(error.to_string()),
+            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::Protocol(_) => {
+                Self::Lost(error.to_string())
+            }
             sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
                 Self::Unavailable(error.to_string())
             }
@@ -111,7 +113,9 @@ impl Failure {
     /// For calls that may be repeated whether or not they were applied.
     pub(super) fn of_repeatable(self) -> StoreError {
         match self {
-            Self::Unavailable(text) | Self::Lost(text) | Self::Contended(text) => StoreError::Unavailable(text),
+            Self::Unavailable(text) | Self::Lost(text) | Self::Contended(text) => {
+                StoreError::Unavailable(text)
+            }
             Self::Refused(text) => StoreError::Refused(text),
             Self::ContentGone(text) | Self::Inconsistent(text) => StoreError::Inconsistent(text),
         }

@@ -48,7 +48,9 @@ async fn in_snapshot(
         return Ok(None);
     };
     let loaded = match since {
-        Some((since, _)) if row.try_get("incremental").map_err(decoding)? => Loaded::Delta(delta(conn, id, since).await?),
+        Some((since, _)) if row.try_get("incremental").map_err(decoding)? => {
+            Loaded::Delta(delta(conn, id, since).await?)
+        }
         Some(_) | None => full(conn, id).await?,
     };
     Ok(Some((sandbox(&row)?, loaded)))
@@ -82,9 +84,11 @@ async fn delta(conn: &mut Conn, id: SandboxId, since: Version) -> Result<Delta, 
     let bound = |sql: &'static str| query(sql).bind(id.0).bind(since);
     Ok(Delta {
         inodes: all(conn, bound(began), inode).await?,
-        ended_inodes: all(conn, bound(ended), |row| unsigned(row.try_get(0).map_err(decoding)?, "ino")).await?,
+        ended_inodes: all(conn, bound(ended), |row| unsigned(row.try_get(0).map_err(decoding)?, "ino"))
+            .await?,
         dirents: all(conn, bound(names_began), dirent).await?,
-        ended_dirents: all(conn, bound(names_ended), |row| dirent(row).map(|it| (it.parent, it.name))).await?,
+        ended_dirents: all(conn, bound(names_ended), |row| dirent(row).map(|it| (it.parent, it.name)))
+            .await?,
     })
 }
 

@@ -17,7 +17,11 @@ const GC_BATCH: u32 = 100;
 /// Sandboxes looked at for each one that may have something to drop.
 const LOOK: i64 = 20;
 
-pub(super) async fn prune_history(store: &PostgresStore, retention: &Retention, limit: u32) -> StoreResult<u64> {
+pub(super) async fn prune_history(
+    store: &PostgresStore,
+    retention: &Retention,
+    limit: u32,
+) -> StoreResult<u64> {
     let now = clock::wall_ns();
     let mut dropped = 0;
     let mut pruned = 0;
@@ -72,14 +76,17 @@ async fn queue(
     limit: i64,
 ) -> StoreResult<Vec<Uuid>> {
     let sql = "SELECT * FROM sqlfs_upkeep_queue($1, $2, $3, $4)";
-    let rows = store.repeatable(LONG, || query(sql).bind(state).bind(since).bind(deleted_before).bind(limit)).await?;
+    let rows = store
+        .repeatable(LONG, || query(sql).bind(state).bind(since).bind(deleted_before).bind(limit))
+        .await?;
     let ids = rows.iter().map(|row| row.try_get(0).map_err(decoding)).collect::<Result<_, _>>();
     ids.map_err(Failure::of_repeatable)
 }
 
 /// Adds what a step dropped; `true`: there is more.
 fn step(rows: &[sqlx::postgres::PgRow], dropped: &mut u64) -> Result<bool, Failure> {
-    let row = rows.first().ok_or_else(|| Failure::Inconsistent("the database answered with no row".into()))?;
+    let row =
+        rows.first().ok_or_else(|| Failure::Inconsistent("the database answered with no row".into()))?;
     *dropped += unsigned(row.try_get(0).map_err(decoding)?, "dropped")?;
     row.try_get(1).map_err(decoding)
 }
@@ -95,8 +102,9 @@ pub(super) async fn gc_blobs(store: &PostgresStore, before_ns: i64, limit: u32) 
             .repeatable(LONG, || query(sql).bind(before_ns).bind(after.clone()).bind(i64::from(batch)))
             .await?;
         let mut read = || -> Result<u32, Failure> {
-            let row =
-                rows.first().ok_or_else(|| Failure::Inconsistent("the database answered with no row".into()))?;
+            let row = rows
+                .first()
+                .ok_or_else(|| Failure::Inconsistent("the database answered with no row".into()))?;
             let count = |n: usize| unsigned(row.try_get(n).map_err(decoding)?, "a count");
             let candidates = count(0)?;
             report.candidates += candidates;

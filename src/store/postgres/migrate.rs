@@ -149,12 +149,18 @@ async fn in_transaction(conn: &mut Conn, grant_to: Option<&str>) -> Result<i32, 
 async fn bound_role(conn: &mut Conn, role: &str, database: &str) -> Result<(), Failure> {
     conn.run(SHORT, "SAVEPOINT role_settings").await?;
     for setting in ["statement_timeout = '60s'", "client_connection_check_interval = '2s'"] {
-        let set = conn.run_owned(SHORT, format!("ALTER ROLE {role} IN DATABASE {database} SET {setting}")).await;
+        let set =
+            conn.run_owned(SHORT, format!("ALTER ROLE {role} IN DATABASE {database} SET {setting}")).await;
         match set {
             Ok(()) => conn.run(SHORT, "RELEASE SAVEPOINT role_settings; SAVEPOINT role_settings").await?,
             // Only an administrator may set it for another role; the store works without.
             Err(CallError::Sql(sqlx::Error::Database(error))) => {
-                tracing::warn!(role, setting, reason = error.message(), "the role's setting could not be made");
+                tracing::warn!(
+                    role,
+                    setting,
+                    reason = error.message(),
+                    "the role's setting could not be made"
+                );
                 conn.run(SHORT, "ROLLBACK TO SAVEPOINT role_settings").await?;
             }
             Err(error) => return Err(error.into()),

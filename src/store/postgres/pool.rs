@@ -85,7 +85,9 @@ impl Pool {
         let now = clock::now();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.retain(|it| {
-            it.generation == generation && now.duration_since(it.since) < IDLE && now.duration_since(it.opened) < AGE
+            it.generation == generation
+                && now.duration_since(it.since) < IDLE
+                && now.duration_since(it.opened) < AGE
         });
         idle.pop()
     }
@@ -132,7 +134,11 @@ impl Conn {
 
     /// One statement, with all its rows. Returns only after the server said that the
     /// statement, and a transaction that ends with it, are done.
-    pub(super) async fn rows(&mut self, limit: Duration, query: PgQuery<'_>) -> Result<Vec<PgRow>, CallError> {
+    pub(super) async fn rows(
+        &mut self,
+        limit: Duration,
+        query: PgQuery<'_>,
+    ) -> Result<Vec<PgRow>, CallError> {
         self.pool.statements.fetch_add(1, Ordering::Relaxed);
         let call = tokio::time::timeout(limit, self.connection.fetch_all(query)).await;
         self.seen(call, limit)
@@ -159,7 +165,11 @@ impl Conn {
     }
 
     /// Rows in the simple protocol, which leaves nothing behind on the server.
-    pub(super) async fn raw_rows(&mut self, limit: Duration, sql: &'static str) -> Result<Vec<PgRow>, CallError> {
+    pub(super) async fn raw_rows(
+        &mut self,
+        limit: Duration,
+        sql: &'static str,
+    ) -> Result<Vec<PgRow>, CallError> {
         self.pool.statements.fetch_add(1, Ordering::Relaxed);
         let call = tokio::time::timeout(limit, raw_sql(sql).fetch_all(&mut self.connection)).await;
         self.seen(call, limit)

@@ -88,12 +88,16 @@ pub(super) fn inode(row: &PgRow) -> Result<InodeRow, Failure> {
             3 => Kind::Symlink,
             other => return Err(Failure::Inconsistent(format!("kind is {other}"))),
         },
-        mode: u32::try_from(row.try_get::<i32, _>(2).map_err(decoding)?).map_err(|_| broken("mode is negative"))?,
+        mode: u32::try_from(row.try_get::<i32, _>(2).map_err(decoding)?)
+            .map_err(|_| broken("mode is negative"))?,
         size: unsigned(row.try_get(3).map_err(decoding)?, "size")?,
         mtime_ns: row.try_get(4).map_err(decoding)?,
-        nlink: u32::try_from(row.try_get::<i32, _>(5).map_err(decoding)?).map_err(|_| broken("nlink is negative"))?,
+        nlink: u32::try_from(row.try_get::<i32, _>(5).map_err(decoding)?)
+            .map_err(|_| broken("nlink is negative"))?,
         sha256: match sha256 {
-            Some(bytes) => Some(Sha256::from_slice(bytes).ok_or_else(|| broken("a hash is not 32 bytes long"))?),
+            Some(bytes) => {
+                Some(Sha256::from_slice(bytes).ok_or_else(|| broken("a hash is not 32 bytes long"))?)
+            }
             None => None,
         },
         symlink_target: row.try_get(7).map_err(decoding)?,
@@ -187,9 +191,9 @@ impl<'a> Chunk<'a> {
 
     /// The chunk that takes one more row with this many bytes of content.
     fn next<'c>(chunks: &'c mut Vec<Self>, bytes: usize, size: ChunkSize) -> &'c mut Self {
-        let full = chunks.last().is_none_or(|last| {
-            last.rows >= size.rows || (last.bytes > 0 && last.bytes + bytes > size.bytes)
-        });
+        let full = chunks
+            .last()
+            .is_none_or(|last| last.rows >= size.rows || (last.bytes > 0 && last.bytes + bytes > size.bytes));
         if full {
             chunks.push(Self::default());
         }
@@ -237,14 +241,21 @@ mod tests {
         changes.delta.ended_inodes = (0..10).collect();
         for n in 0..7_u8 {
             let data = Bytes::from(vec![n; 30]);
-            changes.blobs.push(BlobUse { sha256: Sha256::of(&data), size: 30, data: (n != 3).then_some(data) });
+            changes.blobs.push(BlobUse {
+                sha256: Sha256::of(&data),
+                size: 30,
+                data: (n != 3).then_some(data),
+            });
         }
         let size = ChunkSize { rows: 4, bytes: 70 };
         let chunks = Chunk::cut(&changes, false, size);
         assert!(chunks.iter().all(|chunk| chunk.rows <= 4 && chunk.bytes <= 70));
         assert_eq!(chunks.iter().map(|chunk| chunk.sha.len()).sum::<usize>(), 6);
         assert_eq!(chunks.iter().map(|chunk| chunk.kept.len()).sum::<usize>(), 1);
-        assert_eq!(chunks.iter().flat_map(|chunk| chunk.ended_ino.clone()).collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+        assert_eq!(
+            chunks.iter().flat_map(|chunk| chunk.ended_ino.clone()).collect::<Vec<_>>(),
+            (0..10).collect::<Vec<_>>()
+        );
         let flushed = Chunk::cut(&changes, true, ChunkSize { rows: 100, bytes: 10 });
         assert_eq!((flushed.len(), flushed[0].kept.len(), flushed[0].bytes), (1, 7, 0));
     }

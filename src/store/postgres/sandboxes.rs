@@ -18,7 +18,12 @@ pub(super) async fn probe(store: &PostgresStore, id: SandboxId) -> StoreResult<O
     rows.first().map(sandbox).transpose().map_err(Failure::of_repeatable)
 }
 
-pub(super) async fn keep_cwd(store: &PostgresStore, id: SandboxId, seen: Head, cwd: &str) -> StoreResult<bool> {
+pub(super) async fn keep_cwd(
+    store: &PostgresStore,
+    id: SandboxId,
+    seen: Head,
+    cwd: &str,
+) -> StoreResult<bool> {
     let sql = "SELECT sqlfs_keep_cwd($1, $2, $3)";
     let rows = store.repeatable(WRITE, || query(sql).bind(id.0).bind(seen.0).bind(cwd)).await?;
     flag(&rows).map_err(Failure::of_repeatable)
@@ -47,7 +52,8 @@ pub(super) async fn patch(
     id: SandboxId,
     patch: &Patch,
 ) -> StoreResult<Patched> {
-    let sql = concat!("SELECT outcome, ", sandbox_columns_of_r!(), " FROM sqlfs_patch($1, $2, $3, $4, $5, $6)");
+    let sql =
+        concat!("SELECT outcome, ", sandbox_columns_of_r!(), " FROM sqlfs_patch($1, $2, $3, $4, $5, $6)");
     let env = patch.env.as_ref().map(env_text);
     let rows = store
         .repeatable(WRITE, || {
@@ -91,7 +97,9 @@ pub(super) async fn touch(store: &PostgresStore, used: &[(SandboxId, i64)]) -> S
     for part in used.chunks(500) {
         let ids: Vec<Uuid> = part.iter().map(|(id, _)| id.0).collect();
         let times: Vec<i64> = part.iter().map(|(_, at)| *at).collect();
-        store.repeatable(WRITE, || query("SELECT sqlfs_touch($1, $2)").bind(ids.clone()).bind(times.clone())).await?;
+        store
+            .repeatable(WRITE, || query("SELECT sqlfs_touch($1, $2)").bind(ids.clone()).bind(times.clone()))
+            .await?;
     }
     Ok(())
 }
