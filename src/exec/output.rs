@@ -55,6 +55,7 @@ struct State {
     kept: Captured,
     seen: [usize; 2],
     left: bool,
+    closed: bool,
 }
 
 impl Output {
@@ -75,6 +76,9 @@ impl Output {
     pub async fn write(&self, stream: Stream, data: &[u8]) {
         let piece = {
             let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if state.closed {
+                return;
+            }
             let seen = state.seen[stream as usize];
             let room = self.limit.saturating_sub(seen);
             let fits = &data[..data.len().min(room)];
@@ -100,6 +104,12 @@ impl Output {
             // An error means that the reader left.
             let _ = live.send(OutputChunk { stream, t_ms, data: Bytes::copy_from_slice(piece) }).await;
         }
+    }
+
+    /// Drops all that still comes: the exec is over for its caller, although a thread
+    /// may go on.
+    pub fn close(&self) {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).closed = true;
     }
 
     /// Whether something was sent to a live reader: then the script cannot be re-run.
