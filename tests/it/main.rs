@@ -1,1 +1,4 @@
 //! Integration tests: one binary, one module per behaviour.
+
+mod fs_model;
+mod support;

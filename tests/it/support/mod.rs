@@ -1,0 +1,5 @@
+//! Helpers that several modules of tests share.
+
+pub mod fs_ops;
+#[cfg(target_os = "linux")]
+pub mod real_dir;
