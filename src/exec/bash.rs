@@ -19,9 +19,9 @@ mod script;
 /// A thread that does not come back this long after a timeout or a cancel is given up.
 const GRACE: Duration = Duration::from_millis(250);
 
-/// How long a command may take to print its error after a fatal file call, before the
-/// script is interrupted from outside.
-const LAST_WORDS: Duration = Duration::from_millis(20);
+/// How long a script may go on after a fatal file call, to print its error, before it is
+/// interrupted inside a command.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Runs bash scripts on a bounded pool of threads. Cheap to clone.
 #[derive(Clone)]

@@ -118,7 +118,7 @@ impl Place {
         let held: Held = Arc::new(Mutex::new(Some(self.permit)));
         let pool = Arc::downgrade(&self.pool);
         let mine = held.clone();
-        let run = Box::new(move |seat: &Seat, wake: mpsc::Sender<Task>| {
+        let run: Run = Box::new(move |seat: &Seat, wake: mpsc::Sender<Task>| {
             // Nothing that a panic may have left half-done is looked at afterwards:
             // the job owns its state, and the thread ends.
             let result = catch_unwind(AssertUnwindSafe(|| job(seat)));

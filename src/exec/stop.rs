@@ -27,10 +27,9 @@ pub(crate) enum Cause {
 #[derive(Debug, Default)]
 pub(crate) struct Stop {
     state: Mutex<State>,
-    /// Set with `state.cause`; read before each command without the mutex.
-    stopping: AtomicBool,
     started: OnceLock<Instant>,
     told: Notify,
+    fatal: Notify,
 }
 
 #[derive(Default)]
@@ -54,7 +53,7 @@ impl Stop {
 
     /// Cuts the script off, unless it has ended or is being cut off already. A
     /// timeout, a cancel or a limit act at once. A fatal file call has still to print
-    /// its error: the engine is interrupted before its next command, or by the caller.
+    /// its error: the engine is interrupted where it yields, or by the caller.
     pub(crate) fn stop(&self, cause: Cause) {
         let mut state = self.state();
         if state.completed || state.cause.is_some() {
@@ -62,15 +61,19 @@ impl Stop {
         }
         let at_once = cause != Cause::Fs;
         state.cause = Some(cause);
-        self.stopping.store(true, Ordering::SeqCst);
+        let working_copy = state.working_copy.clone();
         if at_once {
             state.interrupt();
-            if let Some(working_copy) = &state.working_copy {
-                working_copy.revoke();
-            }
         }
         drop(state);
+        // The working copy calls back into this hand: no lock may be held.
+        if at_once && let Some(working_copy) = working_copy {
+            working_copy.revoke();
+        }
         self.told.notify_one();
+        if !at_once {
+            self.fatal.notify_one();
+        }
     }
 
     /// Gives the script's working copy and the engine's flag into this hand.
@@ -78,8 +81,12 @@ impl Stop {
         let mut state = self.state();
         state.working_copy = Some(working_copy.clone());
         state.flag = Some(flag);
-        if state.cause.is_some() {
+        let stopped = state.cause.is_some();
+        if stopped {
             state.interrupt();
+        }
+        drop(state);
+        if stopped {
             working_copy.revoke();
         }
     }
@@ -115,17 +122,13 @@ impl Stop {
             Cause::TimedOut => End::TimedOut,
             Cause::Cancelled => End::Cancelled,
             Cause::Fs => {
-                let fatal = self.state().working_copy.as_ref().and_then(|copy| copy.fatal());
+                let working_copy = self.state().working_copy.clone();
+                let fatal = working_copy.and_then(|copy| copy.fatal());
                 // The cause is set by the working copy after it has latched the error.
                 End::Fs(fatal.unwrap_or(Fatal::ContentUnavailable))
             }
             Cause::Limit(name, message) => End::Limit { name, message },
         }
-    }
-
-    /// Whether a cause is there. Cheap.
-    pub(crate) fn is_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
     }
 
     /// Marks the start of the script's time.
@@ -136,6 +139,11 @@ impl Stop {
     /// When the script's time started, if it has.
     pub(crate) fn started(&self) -> Option<Instant> {
         self.started.get().copied()
+    }
+
+    /// Resolves after a fatal file call. For one waiter, on the script's thread.
+    pub(crate) async fn fatal(&self) {
+        self.fatal.notified().await;
     }
 
     /// Resolves when a cause has come. For one waiter.

@@ -7,14 +7,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bashkit::{
     DirEntry, Error, FileSystem, FileSystemExt, FileType, FsLimits, FsUsage, Metadata, Result, async_trait,
 };
 
+use super::hooks::Seen;
 use crate::exec::guards;
-use crate::fs::path::{NAME_MAX, PATH_MAX};
 use crate::fs::{Errno, Kind, Quota, Stat, WorkingCopy};
 
 /// What one read of a device without end gives. The engine knows whole reads only; the
@@ -22,15 +23,20 @@ use crate::fs::{Errno, Kind, Quota, Stat, WorkingCopy};
 const ZEROS: u64 = 64 << 20;
 const RANDOM: u64 = 1 << 20;
 
+/// Before a file of this size is read the engine's output is let out: what works on it
+/// may compute for long without yielding.
+const LARGE: usize = 256 << 10;
+
 /// One script's files.
 pub(super) struct SandboxFs {
     files: Arc<WorkingCopy>,
     quota: Quota,
+    seen: Arc<Seen>,
 }
 
 impl SandboxFs {
-    pub(super) fn new(files: Arc<WorkingCopy>, quota: Quota) -> Self {
-        Self { files, quota }
+    pub(super) fn new(files: Arc<WorkingCopy>, quota: Quota, seen: Arc<Seen>) -> Self {
+        Self { files, quota, seen }
     }
 }
 
@@ -105,8 +111,16 @@ impl SandboxFs {
                 let len = if self.files.canonical(path)? == "/dev/zero" { ZEROS } else { RANDOM };
                 self.files.read_at(path, 0, len).map(Vec::from)
             }
+            Ok(data) if self.may_be_run(path, &data) && guards::is_parser_bomb(&data) => Err(Errno::EFBIG),
             read => read.map(Vec::from),
         }
+    }
+
+    /// Whether a file that is read may be run as a script.
+    fn may_be_run(&self, path: &str, data: &[u8]) -> bool {
+        guards::may_be_parser_bomb(data)
+            && (self.seen.runs_files.load(Ordering::Relaxed)
+                || self.files.stat(path, true).is_ok_and(|stat| stat.mode & 0o111 != 0))
     }
 
     fn lstat(&self, path: &str) -> std::result::Result<Stat, Errno> {
@@ -133,9 +147,10 @@ impl FileSystemExt for SandboxFs {
             max_file_size: self.quota.file_bytes,
             max_file_count: self.quota.entries,
             max_dir_count: self.quota.entries,
-            max_path_depth: PATH_MAX / 2,
-            max_filename_length: NAME_MAX,
-            max_path_length: PATH_MAX - 1,
+            // Our own errors have bash's words.
+            max_path_depth: 1 << 20,
+            max_filename_length: usize::MAX,
+            max_path_length: usize::MAX,
         }
     }
 
@@ -148,8 +163,10 @@ impl FileSystemExt for SandboxFs {
 impl FileSystem for SandboxFs {
     async fn read_file(&self, path: &Path) -> Result<Vec<u8>> {
         let data = self.read(text(path)?).map_err(error)?;
-        // Any file may be run or sourced; see guards.
-        if guards::is_parser_bomb(&data) { Err(error(Errno::EFBIG)) } else { Ok(data) }
+        if data.len() >= LARGE {
+            tokio::task::yield_now().await;
+        }
+        Ok(data)
     }
 
     async fn write_file(&self, path: &Path, content: &[u8]) -> Result<()> {

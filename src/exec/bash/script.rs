@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use bashkit::{Bash, ExecOptions, SessionLimits};
 
 use super::errors::{self, Outcome};
 use super::file_system::SandboxFs;
-use super::{hooks, limits};
+use super::hooks::{self, Seen};
+use super::limits;
 use crate::clock;
 use crate::exec::pool::Seat;
 use crate::exec::stop::{Cause, Stop};
@@ -17,6 +18,9 @@ use crate::fs::{ChangeSet, Kind, Mode, WorkingCopy};
 
 /// Where a script starts whose directory is gone.
 const HOME: &str = "/home/user";
+
+/// Where the engine's own commands seem to lie.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Runs `job`; blocks the thread until it has ended.
 pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
@@ -37,15 +41,18 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
         warnings.push(format!("the directory {} does not exist; started in {HOME}", job.cwd));
         HOME.clone_into(&mut job.cwd);
     }
-    let moved = Arc::new(AtomicBool::new(false));
+    let script: Arc<str> = if job.debug { format!("set -x; {}", job.script) } else { job.script }.into();
+    let seen = Arc::new(Seen::default());
     let mut bash = Bash::builder()
-        .fs(Arc::new(SandboxFs::new(working_copy.clone(), job.quota)))
+        .fs(Arc::new(SandboxFs::new(working_copy.clone(), job.quota, seen.clone())))
         .username("user")
         .hostname("sandbox")
         .limits(limits::execution(&job.quota, job.timeout))
         .memory_limits(limits::memory(&job.quota))
         .session_limits(SessionLimits::unlimited())
-        .before_tool(hooks::before_tool(stop.clone(), moved.clone()))
+        .before_tool(hooks::before_tool(stop.clone(), seen.clone(), script.clone()))
+        .env("HOME", HOME)
+        .env("PATH", PATH)
         .cwd(PathBuf::from(&job.cwd));
     for (name, value) in job.env {
         bash = bash.env(name, value);
@@ -53,13 +60,18 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     let mut bash = bash.build();
     stop.attach(&working_copy, bash.cancellation_token());
 
-    let script = if job.debug { format!("set -x; {}", job.script) } else { job.script };
     let outcome = match guards::check_text(&script) {
         Err(refused) => Outcome::End(End::Limit { name: refused.name, message: refused.message }),
         Ok(()) => {
             let mut options = ExecOptions::new().positional(job.args).stdin(job.stdin.unwrap_or_default());
             options = options.arg0("bash");
-            let result = seat.runtime().block_on(execute(&mut bash, &script, options, &job.output));
+            let result = seat.runtime().block_on(async {
+                tokio::select! {
+                    biased;
+                    result = execute(&mut bash, &script, options, &job.output) => result,
+                    () = end_when_told(stop) => Err(bashkit::Error::Cancelled),
+                }
+            });
             errors::outcome(result, &script)
         }
     };
@@ -70,7 +82,7 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
         }
         Outcome::End(end) => end,
     };
-    let cwd = if moved.load(Ordering::Relaxed) {
+    let cwd = if seen.moved.load(Ordering::Relaxed) {
         bash.shell_state_view().cwd.to_str().unwrap_or(HOME).to_owned()
     } else {
         job.cwd
@@ -84,6 +96,15 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     Ended { end, cwd, changes, duration, warnings }
 }
 
+/// After a fatal file call the script is interrupted where the engine yields: what it
+/// has printed until then, the error among it, has left by that time. The engine does
+/// not deliver output once its flag is set.
+async fn end_when_told(stop: &Stop) {
+    stop.fatal().await;
+    stop.interrupt();
+    std::future::pending::<()>().await;
+}
+
 async fn execute(
     bash: &mut Bash,
     script: &str,
@@ -93,11 +114,11 @@ async fn execute(
     let result = bash
         .execute(script)
         .options(options)
-        .stdout_fn(async |data: Vec<u8>| {
+        .stdout_fn(move |data| async move {
             output.write(Stream::Stdout, &data).await;
             Ok(())
         })
-        .stderr_fn(async |data: Vec<u8>| {
+        .stderr_fn(move |data| async move {
             output.write(Stream::Stderr, &data).await;
             Ok(())
         })
