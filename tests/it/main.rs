@@ -3,5 +3,7 @@
 mod fs_change_set;
 mod fs_limits;
 mod fs_matrix;
+mod cases;
+mod exec_script;
 mod fs_model;
 mod support;
