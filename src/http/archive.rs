@@ -93,6 +93,7 @@ pub fn read(
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn broken(error: io::Error) -> ApiError {
     ApiError::invalid(format!("the archive cannot be read: {error}"))
 }
@@ -148,7 +149,8 @@ impl Head {
         let path = relative("archive entry", &raw)?;
         let link = entry.link_name_bytes().map(|link| text(&link)).transpose()?;
         let mode = entry.header().mode().map_err(broken)? & 0o7777;
-        let mut mtime_ns = entry.header().mtime().ok().and_then(|s| i64::try_from(s).ok()?.checked_mul(1_000_000_000));
+        let mut mtime_ns =
+            entry.header().mtime().ok().and_then(|s| i64::try_from(s).ok()?.checked_mul(1_000_000_000));
         for extension in entry.pax_extensions().map_err(broken)?.into_iter().flatten() {
             let extension = extension.map_err(broken)?;
             let key = extension.key().unwrap_or_default();
@@ -165,13 +167,13 @@ impl Head {
 }
 
 fn text(bytes: &[u8]) -> ApiResult<String> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(text.to_owned()),
-        Err(_) => {
-            let shown = String::from_utf8_lossy(bytes);
-            Err(ApiError::invalid(format!("archive entry {shown:?}: Invalid or incomplete multibyte or wide character")))
-        }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Ok(text.to_owned());
     }
+    let shown = String::from_utf8_lossy(bytes);
+    Err(ApiError::invalid(format!(
+        "archive entry {shown:?}: Invalid or incomplete multibyte or wide character"
+    )))
 }
 
 /// Decimal seconds with a fraction, as PAX has them.
@@ -215,7 +217,9 @@ impl Plan {
     ) -> ApiResult<()> {
         let path = head.path;
         if let Some(link) = ancestors(&path).find(|a| self.links.contains(*a)) {
-            return Err(ApiError::invalid(format!("archive entry {path:?}: leads through the archive's own link {link:?}")));
+            return Err(ApiError::invalid(format!(
+                "archive entry {path:?}: leads through the archive's own link {link:?}"
+            )));
         }
         let what = match head.kind {
             EntryType::Directory => What::Dir,
@@ -225,7 +229,11 @@ impl Plan {
             }
             EntryType::Symlink => match head.link {
                 Some(target) if !target.is_empty() && !target.contains('\0') => What::Symlink(target),
-                _ => return Err(ApiError::invalid(format!("archive entry {path:?}: a link without a target"))),
+                _ => {
+                    return Err(ApiError::invalid(format!(
+                        "archive entry {path:?}: a link without a target"
+                    )));
+                }
             },
             EntryType::Link => {
                 let target = relative("hard link in the archive", head.link.as_deref().unwrap_or_default())?;
@@ -239,7 +247,12 @@ impl Plan {
             EntryType::Char | EntryType::Block => return Err(unsupported(&path, "a device")),
             EntryType::Fifo => return Err(unsupported(&path, "a named pipe")),
             EntryType::GNUSparse => return Err(unsupported(&path, "a sparse file")),
-            other => return Err(unsupported(&path, &format!("an entry of type {:?}", char::from(other.as_byte())))),
+            other => {
+                return Err(unsupported(
+                    &path,
+                    &format!("an entry of type {:?}", char::from(other.as_byte())),
+                ));
+            }
         };
         self.remember(&path, &what)?;
         self.entries.push(Entry { path, what, mode: Some(head.mode), mtime_ns: head.mtime_ns });

@@ -35,6 +35,7 @@ impl Applied {
 
 /// An error reply.
 #[derive(Clone, Debug)]
+#[must_use]
 pub struct ApiError(Box<Body>);
 
 #[derive(Clone, Debug)]
@@ -75,7 +76,8 @@ impl ApiError {
     /// 400: a field or query parameter that the route does not have.
     pub fn unknown_field(name: &str, nearest: Option<&str>, known: &[&str]) -> Self {
         let hint = nearest.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        let mut error = Self::new(StatusCode::BAD_REQUEST, "UNKNOWN_FIELD", format!("unknown field {name}{hint}"));
+        let mut error =
+            Self::new(StatusCode::BAD_REQUEST, "UNKNOWN_FIELD", format!("unknown field {name}{hint}"));
         error.0.details = known.iter().map(|k| (*k).to_owned()).collect();
         error
     }
@@ -107,14 +109,22 @@ impl ApiError {
 
     /// 413: a body or a sum of contents over its limit (`limit` names the setting).
     pub fn too_large(what: &str, limit: u64, name: &str) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", format!("{what} over the limit of {limit}"))
-            .extra("limit", json!(name))
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "PAYLOAD_TOO_LARGE",
+            format!("{what} over the limit of {limit}"),
+        )
+        .extra("limit", json!(name))
     }
 
     /// 413: one file over MAX_FILE_WRITE_BYTES.
     pub fn file_too_large(path: &str, limit: u64) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "EFBIG", format!("{path}: file over the limit of {limit} bytes"))
-            .extra("limit", json!("MAX_FILE_WRITE_BYTES"))
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "EFBIG",
+            format!("{path}: file over the limit of {limit} bytes"),
+        )
+        .extra("limit", json!("MAX_FILE_WRITE_BYTES"))
     }
 
     /// 415.
@@ -143,7 +153,6 @@ impl ApiError {
     }
 
     /// 503 of `/readyz`: each line says what is missing.
-    #[must_use]
     pub fn not_ready(missing: Vec<String>) -> Self {
         let mut error = Self::new(StatusCode::SERVICE_UNAVAILABLE, "STORE_UNAVAILABLE", missing.join("; "));
         error.0.details = missing;
@@ -152,17 +161,19 @@ impl ApiError {
 
     /// 500: a bug. The cause is in the log under the request id.
     pub fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "internal error; the log has it under the request id")
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "INTERNAL",
+            "internal error; the log has it under the request id",
+        )
     }
 
     /// A file call that failed on `path`.
-    #[must_use]
     pub fn fs(errno: Errno, path: &str) -> Self {
         SessionError::Fs { errno, path: path.to_owned() }.into()
     }
 
     /// One more member of the body.
-    #[must_use]
     pub fn extra(mut self, name: &str, value: Value) -> Self {
         self.0.extra.insert(name.to_owned(), value);
         self
@@ -250,7 +261,10 @@ impl From<SessionError> for ApiError {
             SessionError::NameTaken(holder) => {
                 new(StatusCode::CONFLICT, "NAME_TAKEN").extra("holderId", json!(holder))
             }
-            SessionError::Invalid(_) => new(StatusCode::BAD_REQUEST, "INVALID_INPUT"),
+            // The second is read by nobody; it ends in the access log.
+            SessionError::Invalid(_) | SessionError::ClientGone => {
+                new(StatusCode::BAD_REQUEST, "INVALID_INPUT")
+            }
             SessionError::Fs { errno, .. } => {
                 let (status, code) = of_errno(errno);
                 match errno {
@@ -304,8 +318,6 @@ impl From<SessionError> for ApiError {
             SessionError::ShuttingDown => {
                 unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "SHUTTING_DOWN"), true)
             }
-            // Nobody is there to read it; it ends in the access log.
-            SessionError::ClientGone => new(StatusCode::BAD_REQUEST, "INVALID_INPUT"),
             SessionError::StoreUnavailable => {
                 unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "STORE_UNAVAILABLE"), true)
             }

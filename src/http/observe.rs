@@ -29,16 +29,15 @@ pub async fn observe(mut request: Request, next: Next) -> Response {
         Ok(id) => (id, check_head(&request)),
         Err(refusal) => (fresh(), Err(refusal)),
     };
-    let mut response = match head {
-        Err(refusal) => refusal.into_response(),
-        Ok(()) => {
-            request.extensions_mut().insert(RequestId(id.clone()));
-            // One request that trips over a bug must not take the connection with it.
-            AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
-                tracing::error!(request_id = &*id, path, "a handler panicked");
-                ApiError::internal().into_response()
-            })
-        }
+    let mut response = if let Err(refusal) = head {
+        refusal.into_response()
+    } else {
+        request.extensions_mut().insert(RequestId(id.clone()));
+        // One request that trips over a bug must not take the connection with it.
+        AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!(request_id = &*id, path, "a handler panicked");
+            ApiError::internal().into_response()
+        })
     };
     let error = response.extensions_mut().remove::<ApiError>();
     if let Some(error) = &error {
@@ -77,7 +76,8 @@ fn request_id(headers: &HeaderMap) -> ApiResult<Arc<str>> {
 
 fn check_head(request: &Request) -> ApiResult<()> {
     let line = request.uri().path().len() + request.uri().query().map_or(0, str::len);
-    let headers: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    let headers: usize =
+        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if line + headers > HEAD_BYTES { Err(ApiError::headers_too_large(HEAD_BYTES)) } else { Ok(()) }
 }
 
