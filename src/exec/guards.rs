@@ -161,7 +161,9 @@ fn check_program(name: &str, args: &[String]) -> Result<(), Refused> {
         words.filter(|word| matches!(*word, "if" | "def" | "try" | "reduce" | "foreach" | "label")).count()
     };
     if programs.iter().any(|text| text.len() > 2 * OPENERS && openers(text) > OPENERS) {
-        return refuse(format!("{name}: the program has more than {OPENERS} if, def, try, reduce, foreach or label"));
+        return refuse(format!(
+            "{name}: the program has more than {OPENERS} if, def, try, reduce, foreach or label"
+        ));
     }
     Ok(())
 }

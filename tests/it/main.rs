@@ -7,3 +7,4 @@ mod cases;
 mod exec_script;
 mod fs_model;
 mod support;
+mod http_serve;

@@ -79,9 +79,12 @@ fn new_name(path: &Path) -> Result<&str> {
 
 fn metadata(stat: Stat) -> Metadata {
     let since_epoch = Duration::from_nanos(stat.mtime_ns.unsigned_abs());
-    let modified =
-        if stat.mtime_ns < 0 { UNIX_EPOCH.checked_sub(since_epoch) } else { UNIX_EPOCH.checked_add(since_epoch) }
-            .unwrap_or(UNIX_EPOCH);
+    let modified = if stat.mtime_ns < 0 {
+        UNIX_EPOCH.checked_sub(since_epoch)
+    } else {
+        UNIX_EPOCH.checked_add(since_epoch)
+    }
+    .unwrap_or(UNIX_EPOCH);
     Metadata {
         file_type: match stat.kind {
             Kind::File => FileType::File,
