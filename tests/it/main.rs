@@ -1,3 +1,17 @@
 //! Integration tests: one binary, one module per behaviour.
 
 mod support;
+
+mod crash;
+mod http_auth;
+mod http_batch;
+mod http_disconnect;
+mod http_exec;
+mod http_files;
+mod http_ingest;
+mod http_input;
+mod http_sandboxes;
+mod http_sse;
+mod lifecycle;
+mod outcome;
+mod proxy_rig;

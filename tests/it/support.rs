@@ -53,8 +53,9 @@ where
 }
 
 /// The median of some durations.
-pub fn median(mut times: Vec<std::time::Duration>) -> std::time::Duration {
+pub fn median(times: &[std::time::Duration]) -> std::time::Duration {
     assert!(!times.is_empty(), "no times were measured");
+    let mut times = times.to_vec();
     times.sort_unstable();
     times[times.len() / 2]
 }

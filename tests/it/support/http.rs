@@ -76,6 +76,11 @@ impl Api {
         Self { token: token.to_owned(), ..self.clone() }
     }
 
+    /// The same client for another address: a server that was started again.
+    pub fn at(&self, base: &str) -> Self {
+        Self { base: base.to_owned(), ..self.clone() }
+    }
+
     /// A request without a token.
     pub fn bare(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         self.client.request(method, format!("{}{path}", self.base))
@@ -153,7 +158,8 @@ impl Api {
     pub async fn live(&self, id: &str, body: &Value) -> Events {
         let reply = self.try_live(id, body).await;
         if reply.status() != StatusCode::OK {
-            panic!("{} {}", reply.status(), reply.text().await.unwrap_or_default());
+            let (status, body) = (reply.status(), reply.text().await);
+            panic!("{status} {body:?}");
         }
         let kind = reply.headers()["content-type"].to_str().expect("text").to_owned();
         assert!(kind.starts_with("text/event-stream"), "{kind}");
@@ -295,13 +301,11 @@ impl Events {
                 }
                 continue;
             }
-            match self.body.next().await {
-                Some(piece) => self.text.extend_from_slice(&piece.expect("the stream goes on")),
-                None => {
-                    assert!(self.text.is_empty(), "half an event: {:?}", String::from_utf8_lossy(&self.text));
-                    return None;
-                }
-            }
+            let Some(piece) = self.body.next().await else {
+                assert!(self.text.is_empty(), "half an event: {:?}", String::from_utf8_lossy(&self.text));
+                return None;
+            };
+            self.text.extend_from_slice(&piece.expect("the stream goes on"));
         }
     }
 
