@@ -5,8 +5,11 @@
 //! it is built.
 
 pub mod clock;
+pub mod config;
 pub mod exec;
 pub mod fs;
+pub mod http;
 pub mod ids;
 pub mod session;
 pub mod store;
+pub mod telemetry;

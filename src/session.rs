@@ -8,10 +8,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use crate::exec::{Captured, OutputChunk};
 use crate::fs::{Node, PathChange, Tree, WorkingCopy};
 use crate::ids::{Caller, Head, SandboxId, Sha256, Version};
 
+pub use crate::exec::{Captured, OutputChunk, Stream};
 pub use crate::store::{Network, Page, Patch, SandboxRow};
 pub use error::SessionError;
 
