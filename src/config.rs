@@ -208,7 +208,9 @@ impl Config {
         [("AUTH_SECRET", &self.auth_secret), ("ADMIN_SECRET", &self.admin_secret)]
             .into_iter()
             .filter(|(_, secret)| short(secret))
-            .map(|(name, _)| format!("{name} is shorter than 32 bytes: it can be guessed offline from one token"))
+            .map(|(name, _)| {
+                format!("{name} is shorter than 32 bytes: it can be guessed offline from one token")
+            })
             .collect()
     }
 }

@@ -60,10 +60,7 @@ pub fn router(state: HttpState) -> Router {
         .route("/v1/auth/bootstrap", post(auth::bootstrap))
         .route("/v1/auth/admin", post(auth::admin))
         .route("/v1/sandboxes", post(sandboxes::create).get(sandboxes::list))
-        .route(
-            "/v1/sandboxes/{id}",
-            get(sandboxes::get).patch(sandboxes::patch).delete(sandboxes::delete),
-        )
+        .route("/v1/sandboxes/{id}", get(sandboxes::get).patch(sandboxes::patch).delete(sandboxes::delete))
         .route("/v1/sandboxes/{id}/exec-sync", post(exec::exec_sync))
         .route("/v1/sandboxes/{id}/exec", post(exec::exec))
         .route("/v1/sandboxes/{id}/exec-sync-batch", post(batch::exec_sync_batch))

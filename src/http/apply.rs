@@ -37,7 +37,8 @@ pub fn apply(copy: &WorkingCopy, base: &str, entries: &[Entry]) -> Result<(), Se
 fn make_parent(copy: &WorkingCopy, directory: &str, inside: &str) -> Result<(), SessionError> {
     copy.mkdir_all(directory).map_err(|errno| fs_error(errno, directory))?;
     let real = copy.canonical(directory).map_err(|errno| fs_error(errno, directory))?;
-    let within = inside == "/" || real == inside || real.strip_prefix(inside).is_some_and(|r| r.starts_with('/'));
+    let within =
+        inside == "/" || real == inside || real.strip_prefix(inside).is_some_and(|r| r.starts_with('/'));
     if within {
         return Ok(());
     }

@@ -148,7 +148,8 @@ impl Head {
         let path = relative("archive entry", &raw)?;
         let link = entry.link_name_bytes().map(|link| text(&link)).transpose()?;
         let mode = entry.header().mode().map_err(broken)? & 0o7777;
-        let mut mtime_ns = entry.header().mtime().ok().and_then(|s| i64::try_from(s).ok()?.checked_mul(1_000_000_000));
+        let mut mtime_ns =
+            entry.header().mtime().ok().and_then(|s| i64::try_from(s).ok()?.checked_mul(1_000_000_000));
         for extension in entry.pax_extensions().map_err(broken)?.into_iter().flatten() {
             let extension = extension.map_err(broken)?;
             let key = extension.key().unwrap_or_default();
@@ -169,7 +170,9 @@ fn text(bytes: &[u8]) -> ApiResult<String> {
         Ok(text) => Ok(text.to_owned()),
         Err(_) => {
             let shown = String::from_utf8_lossy(bytes);
-            Err(ApiError::invalid(format!("archive entry {shown:?}: Invalid or incomplete multibyte or wide character")))
+            Err(ApiError::invalid(format!(
+                "archive entry {shown:?}: Invalid or incomplete multibyte or wide character"
+            )))
         }
     }
 }
@@ -215,7 +218,9 @@ impl Plan {
     ) -> ApiResult<()> {
         let path = head.path;
         if let Some(link) = ancestors(&path).find(|a| self.links.contains(*a)) {
-            return Err(ApiError::invalid(format!("archive entry {path:?}: leads through the archive's own link {link:?}")));
+            return Err(ApiError::invalid(format!(
+                "archive entry {path:?}: leads through the archive's own link {link:?}"
+            )));
         }
         let what = match head.kind {
             EntryType::Directory => What::Dir,
@@ -225,7 +230,11 @@ impl Plan {
             }
             EntryType::Symlink => match head.link {
                 Some(target) if !target.is_empty() && !target.contains('\0') => What::Symlink(target),
-                _ => return Err(ApiError::invalid(format!("archive entry {path:?}: a link without a target"))),
+                _ => {
+                    return Err(ApiError::invalid(format!(
+                        "archive entry {path:?}: a link without a target"
+                    )));
+                }
             },
             EntryType::Link => {
                 let target = relative("hard link in the archive", head.link.as_deref().unwrap_or_default())?;
@@ -239,7 +248,12 @@ impl Plan {
             EntryType::Char | EntryType::Block => return Err(unsupported(&path, "a device")),
             EntryType::Fifo => return Err(unsupported(&path, "a named pipe")),
             EntryType::GNUSparse => return Err(unsupported(&path, "a sparse file")),
-            other => return Err(unsupported(&path, &format!("an entry of type {:?}", char::from(other.as_byte())))),
+            other => {
+                return Err(unsupported(
+                    &path,
+                    &format!("an entry of type {:?}", char::from(other.as_byte())),
+                ));
+            }
         };
         self.remember(&path, &what)?;
         self.entries.push(Entry { path, what, mode: Some(head.mode), mtime_ns: head.mtime_ns });

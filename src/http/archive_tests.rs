@@ -96,7 +96,10 @@ fn escapes_are_refused() {
     assert!(link().file("l/x", b"").refusal().message().contains("own link \"l\""));
     assert!(link().file("./l//d/x", b"").refusal().message().contains("own link"));
     assert!(link().entry(EntryType::Directory, "l/d", "", b"").refusal().message().contains("own link"));
-    assert!(parse(&link().file("l", b"now a file").file("lx/y", b"").bytes()).is_ok(), "a replaced link is no link");
+    assert!(
+        parse(&link().file("l", b"now a file").file("lx/y", b"").bytes()).is_ok(),
+        "a replaced link is no link"
+    );
     for target in ["/etc/passwd", "../x", "missing", "l"] {
         let error = link().entry(EntryType::Link, "h", target, b"").refusal();
         assert_eq!(error.code(), "INVALID_INPUT", "{target}");
@@ -105,11 +108,15 @@ fn escapes_are_refused() {
 
 #[test]
 fn what_a_sandbox_cannot_hold_is_refused() {
-    for kind in [EntryType::Char, EntryType::Block, EntryType::Fifo, EntryType::GNUSparse, EntryType::new(b'V')] {
+    for kind in
+        [EntryType::Char, EntryType::Block, EntryType::Fifo, EntryType::GNUSparse, EntryType::new(b'V')]
+    {
         let error = Made::new().entry(kind, "x", "", b"").refusal();
         assert_eq!(error.code(), "INVALID_INPUT");
     }
-    assert!(Made::new().entry(EntryType::Symlink, "x", "", b"").refusal().message().contains("without a target"));
+    assert!(
+        Made::new().entry(EntryType::Symlink, "x", "", b"").refusal().message().contains("without a target")
+    );
 }
 
 #[test]
@@ -160,7 +167,8 @@ fn corruption_is_noticed() {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gz.write_all(&Made::new().file("a", b"x").bytes()).unwrap();
     let mut gz = gz.finish().unwrap();
-    let unzip = |bytes: &[u8]| read(flate2::read::MultiGzDecoder::new(bytes), LIMITS, |d| Ok(Content::Inline(d)));
+    let unzip =
+        |bytes: &[u8]| read(flate2::read::MultiGzDecoder::new(bytes), LIMITS, |d| Ok(Content::Inline(d)));
     assert!(unzip(&gz).is_ok());
     assert!(unzip(&gz[..gz.len() - 4]).is_err(), "cut within the sum");
     let at = gz.len() - 8;

@@ -74,7 +74,11 @@ pub struct Issued {
 impl Keys {
     /// `previous`: tokens of this secret are still accepted. Without `admin` the admin
     /// route refuses everybody.
-    pub fn new(secret: &Secret, previous: Option<&Secret>, admin: Option<&Secret>) -> Result<Self, ConfigError> {
+    pub fn new(
+        secret: &Secret,
+        previous: Option<&Secret>,
+        admin: Option<&Secret>,
+    ) -> Result<Self, ConfigError> {
         let empty = |_| ConfigError("AUTH_SECRET: must not be empty".into());
         let secrets = || std::iter::once(secret).chain(previous);
         let mut validation = Validation::new(Algorithm::HS256);
@@ -121,7 +125,8 @@ impl Keys {
             ApiError::unauthorized("AUTH_REQUIRED", "send Authorization: Bearer and a token of this server")
         })?;
         let text = value.to_str().ok().filter(|_| values.next().is_none());
-        let token = text.and_then(|t| t.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        let token =
+            text.and_then(|t| t.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         let (_, token) = token.ok_or_else(|| invalid("expected one header Authorization: Bearer TOKEN"))?;
         self.verify(token.trim(), clock::wall_ns())
     }
@@ -184,7 +189,11 @@ fn time(claims: &Map<String, Value>, name: &str) -> ApiResult<Option<f64>> {
 /// An owner: 1 to 256 bytes without control characters.
 pub fn check_sub(sub: &str) -> Result<(), String> {
     let fine = !sub.is_empty() && sub.len() <= LONGEST_SUB && !sub.chars().any(char::is_control);
-    if fine { Ok(()) } else { Err(format!("sub: expected 1 to {LONGEST_SUB} bytes without control characters")) }
+    if fine {
+        Ok(())
+    } else {
+        Err(format!("sub: expected 1 to {LONGEST_SUB} bytes without control characters"))
+    }
 }
 
 /// A tenant's name: 1 to 64 of letters, digits, `-`, `_`.

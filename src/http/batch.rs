@@ -43,7 +43,9 @@ fn batch_request(body: Value) -> ApiResult<BatchRequest> {
         None => return Err(fields.missing("scripts")),
         Some(Value::Array(list)) if (1..=MOST_SCRIPTS).contains(&list.len()) => list,
         Some(_) => {
-            return Err(ApiError::invalid(format!("scripts: expected an array of 1 to {MOST_SCRIPTS} {{id, script}}")));
+            return Err(ApiError::invalid(format!(
+                "scripts: expected an array of 1 to {MOST_SCRIPTS} {{id, script}}"
+            )));
         }
     };
     let mut scripts = Vec::with_capacity(list.len());
@@ -57,7 +59,8 @@ fn batch_request(body: Value) -> ApiResult<BatchRequest> {
         }
         scripts.push((id, script));
     }
-    let total = millis_field(&mut fields, "timeoutMs")?.unwrap_or(Duration::from_millis(*TIMEOUT_MS.end() as u64));
+    let total =
+        millis_field(&mut fields, "timeoutMs")?.unwrap_or(Duration::from_millis(*TIMEOUT_MS.end() as u64));
     let each = millis_field(&mut fields, "perScriptTimeoutMs")?.unwrap_or(total).min(total);
     let read_only = fields.flag("readOnly")?.unwrap_or(false);
     let atomic = fields.flag("atomic")?.unwrap_or(false);
@@ -116,7 +119,9 @@ mod tests {
 
     #[test]
     fn requests() {
-        let request = batch_request(json!({"scripts": [{"id": "a", "script": "ls"}], "perScriptTimeoutMs": 7})).unwrap();
+        let request =
+            batch_request(json!({"scripts": [{"id": "a", "script": "ls"}], "perScriptTimeoutMs": 7}))
+                .unwrap();
         assert_eq!(request.scripts, [("a".to_owned(), "ls".to_owned())]);
         assert_eq!((request.total.as_millis(), request.each.as_millis()), (300_000, 7));
         let many = vec![json!({"id": "a", "script": "ls"}); 51];
@@ -127,7 +132,10 @@ mod tests {
             (json!({"scripts": ["ls"]}), "scripts[0]: expected object, got string"),
             (json!({"scripts": [{"id": "a"}]}), "scripts[0].script is required"),
             (json!({"scripts": [{"id": "a", "script": ""}]}), "scripts[0].script: must not be empty"),
-            (json!({"scripts": [{"id": "a", "scrip": "x"}]}), "unknown field scripts[0].scrip; did you mean scripts[0].script?"),
+            (
+                json!({"scripts": [{"id": "a", "scrip": "x"}]}),
+                "unknown field scripts[0].scrip; did you mean scripts[0].script?",
+            ),
         ] {
             let error = batch_request(body).unwrap_err();
             assert!(error.message().starts_with(says), "{}", error.message());
@@ -142,7 +150,13 @@ mod tests {
         assert_eq!(item(BatchResult::OutOfTime)["error"], "timeout");
         let output = Captured { stdout: b"half".to_vec(), ..Captured::default() };
         let lost = item(BatchResult::Failed(SessionError::LeaseLost, output, Duration::from_millis(3)));
-        assert_eq!((&lost["code"], &lost["applied"], &lost["stdout"]), (&json!("LEASE_LOST"), &json!("no"), &json!("half")));
-        assert_eq!((&lost["id"], &lost["committed"], &lost["durationMs"]), (&json!("x"), &json!(false), &json!(3)));
+        assert_eq!(
+            (&lost["code"], &lost["applied"], &lost["stdout"]),
+            (&json!("LEASE_LOST"), &json!("no"), &json!("half"))
+        );
+        assert_eq!(
+            (&lost["id"], &lost["committed"], &lost["durationMs"]),
+            (&json!("x"), &json!(false), &json!(3))
+        );
     }
 }

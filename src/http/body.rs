@@ -44,7 +44,11 @@ impl Cap {
 
 /// The body in pieces, ended by an error when it is over `cap`, stalls or breaks off.
 /// Fails at once when its declared length is over the cap.
-pub fn pieces(headers: &HeaderMap, body: Body, cap: Cap) -> ApiResult<impl Stream<Item = ApiResult<Bytes>> + use<>> {
+pub fn pieces(
+    headers: &HeaderMap,
+    body: Body,
+    cap: Cap,
+) -> ApiResult<impl Stream<Item = ApiResult<Bytes>> + use<>> {
     pieces_within(STALL, headers, body, cap)
 }
 
@@ -83,7 +87,9 @@ fn pieces_within(
 pub async fn read(headers: &HeaderMap, body: Body, cap: Cap) -> ApiResult<Bytes> {
     if let Some(encoding) = headers.get(header::CONTENT_ENCODING).filter(|e| e.as_bytes() != b"identity") {
         let encoding = String::from_utf8_lossy(encoding.as_bytes()).into_owned();
-        return Err(ApiError::unsupported_media_type(format!("Content-Encoding {encoding} is not accepted here")));
+        return Err(ApiError::unsupported_media_type(format!(
+            "Content-Encoding {encoding} is not accepted here"
+        )));
     }
     let pieces = pieces(headers, body, cap)?;
     tokio::pin!(pieces);

@@ -37,7 +37,9 @@ impl Content {
         match self {
             Self::Inline(data) => copy.write(path, data),
             // A flush that did not end has failed the request before this.
-            Self::Stored { sha256, size } => copy.write_flushed(path, *sha256.get().ok_or(Errno::EIO)?, *size),
+            Self::Stored { sha256, size } => {
+                copy.write_flushed(path, *sha256.get().ok_or(Errno::EIO)?, *size)
+            }
         }
     }
 }
@@ -67,7 +69,12 @@ impl Budget {
 }
 
 /// Brings one content to where it has to be before the edit.
-pub async fn stage(state: &HttpState, target: &Target, budget: &mut Budget, data: Bytes) -> ApiResult<Content> {
+pub async fn stage(
+    state: &HttpState,
+    target: &Target,
+    budget: &mut Budget,
+    data: Bytes,
+) -> ApiResult<Content> {
     if budget.take(data.len() as u64) {
         return Ok(Content::Inline(data));
     }

@@ -29,7 +29,8 @@ pub async fn patch(
 ) -> ApiResult<Json<Value>> {
     query.none()?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
-    let mut fields = Fields::of(body::json(&headers, body, cap).await?, &["oldString", "newString", "replaceAll"])?;
+    let mut fields =
+        Fields::of(body::json(&headers, body, cap).await?, &["oldString", "newString", "replaceAll"])?;
     let old = fields.required_text("oldString")?;
     let new = fields.required_text("newString")?;
     let all = fields.flag("replaceAll")?.unwrap_or(false);

@@ -75,7 +75,8 @@ impl ApiError {
     /// 400: a field or query parameter that the route does not have.
     pub fn unknown_field(name: &str, nearest: Option<&str>, known: &[&str]) -> Self {
         let hint = nearest.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        let mut error = Self::new(StatusCode::BAD_REQUEST, "UNKNOWN_FIELD", format!("unknown field {name}{hint}"));
+        let mut error =
+            Self::new(StatusCode::BAD_REQUEST, "UNKNOWN_FIELD", format!("unknown field {name}{hint}"));
         error.0.details = known.iter().map(|k| (*k).to_owned()).collect();
         error
     }
@@ -107,14 +108,22 @@ impl ApiError {
 
     /// 413: a body or a sum of contents over its limit (`limit` names the setting).
     pub fn too_large(what: &str, limit: u64, name: &str) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", format!("{what} over the limit of {limit}"))
-            .extra("limit", json!(name))
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "PAYLOAD_TOO_LARGE",
+            format!("{what} over the limit of {limit}"),
+        )
+        .extra("limit", json!(name))
     }
 
     /// 413: one file over MAX_FILE_WRITE_BYTES.
     pub fn file_too_large(path: &str, limit: u64) -> Self {
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "EFBIG", format!("{path}: file over the limit of {limit} bytes"))
-            .extra("limit", json!("MAX_FILE_WRITE_BYTES"))
+        Self::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "EFBIG",
+            format!("{path}: file over the limit of {limit} bytes"),
+        )
+        .extra("limit", json!("MAX_FILE_WRITE_BYTES"))
     }
 
     /// 415.
@@ -152,7 +161,11 @@ impl ApiError {
 
     /// 500: a bug. The cause is in the log under the request id.
     pub fn internal() -> Self {
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", "internal error; the log has it under the request id")
+        Self::new(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "INTERNAL",
+            "internal error; the log has it under the request id",
+        )
     }
 
     /// A file call that failed on `path`.

@@ -79,7 +79,9 @@ fn buffered(reply: ExecReply, encoding: Encoding) -> Value {
     let (stdout, stdout_replaced) = encoding.whole(output.stdout, output.stdout_truncated);
     let (stderr, stderr_replaced) = encoding.whole(output.stderr, output.stderr_truncated);
     let replaced = [("stdout", stdout_replaced), ("stderr", stderr_replaced)];
-    warnings.extend(replaced.iter().filter(|(_, replaced)| *replaced).map(|(stream, _)| replaced_warning(stream)));
+    warnings.extend(
+        replaced.iter().filter(|(_, replaced)| *replaced).map(|(stream, _)| replaced_warning(stream)),
+    );
     let mut body = json!({
         "stdout": stdout,
         "stderr": stderr,
@@ -133,15 +135,24 @@ mod tests {
 
     #[tokio::test]
     async fn raw_bodies_take_options_from_the_query() {
-        let query = "timeoutMs=5&env=%7B%22A%22%3A%22b%22%7D&args=[%22x%22]&cwd=/tmp&encoding=base64&readOnly=true";
+        let query =
+            "timeoutMs=5&env=%7B%22A%22%3A%22b%22%7D&args=[%22x%22]&cwd=/tmp&encoding=base64&readOnly=true";
         let (request, encoding) = read("text/plain; charset=utf-8", query, b"echo $A").await.unwrap();
         assert_eq!((request.script.as_str(), request.cwd.as_deref()), ("echo $A", Some("/tmp")));
-        assert_eq!((request.env["A"].as_str(), request.args, encoding), ("b", vec!["x".to_owned()], Encoding::Base64));
+        assert_eq!(
+            (request.env["A"].as_str(), request.args, encoding),
+            ("b", vec!["x".to_owned()], Encoding::Base64)
+        );
         let refused = |r: ApiResult<(ExecRequest, Encoding)>| r.unwrap_err();
         assert_eq!(refused(read("text/plain", "script=ls", b"ls").await).code(), "UNKNOWN_FIELD");
         assert_eq!(refused(read("text/plain", "", b"").await).message(), "script: must not be empty");
-        assert!(refused(read("text/plain", "", b"a\xff").await).message().contains("not UTF-8 text at byte 1"));
+        assert!(
+            refused(read("text/plain", "", b"a\xff").await).message().contains("not UTF-8 text at byte 1")
+        );
         assert_eq!(refused(read("text/html", "", b"a").await).status(), 415);
-        assert_eq!(refused(read("application/json", "cwd=/", b"{\"script\":\"a\"}").await).code(), "UNKNOWN_FIELD");
+        assert_eq!(
+            refused(read("application/json", "cwd=/", b"{\"script\":\"a\"}").await).code(),
+            "UNKNOWN_FIELD"
+        );
     }
 }

@@ -107,14 +107,20 @@ pub fn absolute(field: &str, path: &str) -> ApiResult<String> {
         return Err(ApiError::invalid(format!("{field}: expected an absolute path, got {path:?}")));
     }
     let components = components(field, path)?;
-    Ok(if components.is_empty() { "/".into() } else { components.iter().fold(String::new(), |p, c| p + "/" + c) })
+    Ok(if components.is_empty() {
+        "/".into()
+    } else {
+        components.iter().fold(String::new(), |p, c| p + "/" + c)
+    })
 }
 
 /// Checks a path relative to a base: not absolute, no `..`, not empty.
 pub fn relative(field: &str, path: &str) -> ApiResult<String> {
     let components = components(field, path)?;
     if path.starts_with('/') || components.is_empty() {
-        return Err(ApiError::invalid(format!("{field}: expected a path relative to basePath, got {path:?}")));
+        return Err(ApiError::invalid(format!(
+            "{field}: expected a path relative to basePath, got {path:?}"
+        )));
     }
     Ok(components.join("/"))
 }

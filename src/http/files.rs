@@ -163,7 +163,8 @@ struct Precondition {
 
 impl Precondition {
     fn of(headers: &HeaderMap) -> ApiResult<Self> {
-        let malformed = |name| ApiError::invalid(format!("{name}: expected * or entity tags in double quotes"));
+        let malformed =
+            |name| ApiError::invalid(format!("{name}: expected * or entity tags in double quotes"));
         let matches = header_list(headers, header::IF_MATCH);
         let quoted = |tag: &String| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
         if let Some(Tags::These(tags)) = &matches
@@ -174,7 +175,9 @@ impl Precondition {
         match header_list(headers, header::IF_NONE_MATCH) {
             None => Ok(Self { matches, absent: false }),
             Some(Tags::Any) => Ok(Self { matches, absent: true }),
-            Some(Tags::These(_)) => Err(ApiError::invalid("If-None-Match: only * is understood when writing")),
+            Some(Tags::These(_)) => {
+                Err(ApiError::invalid("If-None-Match: only * is understood when writing"))
+            }
         }
     }
 
@@ -277,7 +280,8 @@ mod tests {
             "attachment; filename*=UTF-8''a%22%0D%0ASet-Cookie%3A%20x%3D1.html"
         );
         let stat: serde_json::Value = serde_json::from_slice(headers[X_FS_STAT].as_bytes()).unwrap();
-        let expected = json!({"kind": "file", "mode": 420, "size": 0, "mtime": "1970-01-01T00:00:01.000000001Z"});
+        let expected =
+            json!({"kind": "file", "mode": 420, "size": 0, "mtime": "1970-01-01T00:00:01.000000001Z"});
         assert_eq!(stat, expected);
     }
 
@@ -285,7 +289,8 @@ mod tests {
     fn entity_tags() {
         let with = |name, value: &str| HeaderMap::from_iter([(name, value.parse().unwrap())]);
         let tag = etag(Some(Sha256::of(b"x")));
-        let none_match = |v: &str| header_list(&with(header::IF_NONE_MATCH, v), header::IF_NONE_MATCH).unwrap();
+        let none_match =
+            |v: &str| header_list(&with(header::IF_NONE_MATCH, v), header::IF_NONE_MATCH).unwrap();
         assert!(none_match(&tag).matches(&tag) && none_match("*").matches(&tag));
         assert!(none_match(&format!("\"a\", W/{tag}")).matches(&tag));
         assert!(!none_match("\"a\"").matches(&tag));

@@ -15,5 +15,9 @@ pub async fn live() -> Json<Value> {
 /// `GET /readyz`: what this replica needs is there.
 pub async fn ready(State(state): State<HttpState>) -> ApiResult<Json<Value>> {
     let missing = state.service.unready().await;
-    if missing.is_empty() { Ok(Json(json!({"status": "ok", "degraded": []}))) } else { Err(ApiError::not_ready(missing)) }
+    if missing.is_empty() {
+        Ok(Json(json!({"status": "ok", "degraded": []})))
+    } else {
+        Err(ApiError::not_ready(missing))
+    }
 }

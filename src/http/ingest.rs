@@ -74,7 +74,9 @@ async fn decode(name: &str, encoded: String) -> ApiResult<Bytes> {
     } else {
         off_workers(move || BASE64.decode(encoded)).await?
     };
-    decoded.map(Bytes::from).map_err(|error| ApiError::invalid(format!("files[{name:?}]: not base64: {error}")))
+    decoded
+        .map(Bytes::from)
+        .map_err(|error| ApiError::invalid(format!("files[{name:?}]: not base64: {error}")))
 }
 
 /// `POST …/ingest?basePath=`.
@@ -131,29 +133,26 @@ fn check_types(headers: &HeaderMap) -> ApiResult<()> {
     ];
     if let Some(other) = body::media_type(headers).filter(|t| !TYPES.contains(&t.as_str())) {
         let allowed = "send application/x-tar, or application/gzip of it";
-        return Err(ApiError::unsupported_media_type(format!("Content-Type {other} is not accepted here; {allowed}")));
+        return Err(ApiError::unsupported_media_type(format!(
+            "Content-Type {other} is not accepted here; {allowed}"
+        )));
     }
     match headers.get(header::CONTENT_ENCODING).map(|e| e.as_bytes()) {
         // Seen in the bytes themselves.
         None | Some(b"gzip" | b"x-gzip" | b"identity") => Ok(()),
         Some(other) => {
             let other = String::from_utf8_lossy(other);
-            Err(ApiError::unsupported_media_type(format!("Content-Encoding {other} is not accepted here; gzip is")))
+            Err(ApiError::unsupported_media_type(format!(
+                "Content-Encoding {other} is not accepted here; gzip is"
+            )))
         }
     }
 }
 
 /// Reads the archive and flushes contents as they come. On a blocking thread.
-fn unpack(
-    mut body: impl Read,
-    state: &HttpState,
-    target: &Target,
-    handle: &Handle,
-) -> ApiResult<Vec<Entry>> {
+fn unpack(mut body: impl Read, state: &HttpState, target: &Target, handle: &Handle) -> ApiResult<Vec<Entry>> {
     let mut magic = Vec::with_capacity(2);
-    Read::take(&mut body, 2)
-        .read_to_end(&mut magic)
-        .map_err(|_| ApiError::invalid("the body broke off"))?;
+    Read::take(&mut body, 2).read_to_end(&mut magic).map_err(|_| ApiError::invalid("the body broke off"))?;
     let zipped = magic == [0x1f, 0x8b];
     let whole = std::io::Cursor::new(magic).chain(body);
     let mut flushes = Flushes { state, target, handle, running: JoinSet::new(), bytes: 0 };
@@ -214,7 +213,12 @@ impl Flushes<'_> {
     }
 }
 
-async fn write(state: &HttpState, target: Target, base: String, entries: Vec<Entry>) -> ApiResult<Json<Value>> {
+async fn write(
+    state: &HttpState,
+    target: Target,
+    base: String,
+    entries: Vec<Entry>,
+) -> ApiResult<Json<Value>> {
     let files = entries.iter().filter(|entry| !matches!(entry.what, What::Dir)).count();
     let edit: Edit<()> = Arc::new(move |copy| apply(copy, &base, &entries));
     let Target { caller, request_id, sandbox } = target;

@@ -271,7 +271,11 @@ fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
 
 /// Names that come back in messages are cut, so that a message stays one.
 fn shorten(name: &str) -> String {
-    if name.chars().count() <= 64 { name.to_owned() } else { format!("{}…", name.chars().take(64).collect::<String>()) }
+    if name.chars().count() <= 64 {
+        name.to_owned()
+    } else {
+        format!("{}…", name.chars().take(64).collect::<String>())
+    }
 }
 
 fn decode(text: &str) -> ApiResult<String> {
@@ -332,10 +336,15 @@ mod tests {
     fn wrong_types_say_field_expected_got() {
         assert_eq!(fields("[]").unwrap_err().message(), "the body: expected object, got array");
         assert_eq!(fields("null").unwrap_err().message(), "the body: expected object, got null");
-        let mut f = fields(r#"{"script":1,"readOnly":"yes","timeoutMs":"NaN","env":{"A":1},"args":["a",null]}"#).unwrap();
+        let mut f =
+            fields(r#"{"script":1,"readOnly":"yes","timeoutMs":"NaN","env":{"A":1},"args":["a",null]}"#)
+                .unwrap();
         assert_eq!(f.text("script").unwrap_err().message(), "script: expected string, got number");
         assert_eq!(f.flag("readOnly").unwrap_err().message(), "readOnly: expected boolean, got string");
-        assert_eq!(f.integer("timeoutMs", 1..=9).unwrap_err().message(), "timeoutMs: expected number, got string");
+        assert_eq!(
+            f.integer("timeoutMs", 1..=9).unwrap_err().message(),
+            "timeoutMs: expected number, got string"
+        );
         assert_eq!(f.text_map("env").unwrap_err().message(), "env[\"A\"]: expected string, got number");
         assert_eq!(f.texts("args").unwrap_err().message(), "args[1]: expected string, got null");
     }

@@ -77,7 +77,8 @@ fn request_id(headers: &HeaderMap) -> ApiResult<Arc<str>> {
 
 fn check_head(request: &Request) -> ApiResult<()> {
     let line = request.uri().path().len() + request.uri().query().map_or(0, str::len);
-    let headers: usize = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    let headers: usize =
+        request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
     if line + headers > HEAD_BYTES { Err(ApiError::headers_too_large(HEAD_BYTES)) } else { Ok(()) }
 }
 

@@ -104,7 +104,9 @@ fn expect(fields: &mut Fields, headers: &HeaderMap) -> ApiResult<Option<Expect>>
     let head = quoted.and_then(|head| head.parse().ok()).map(Expect::Head);
     match (version, head) {
         (Some(_), _) => Err(ApiError::invalid("ifVersion and If-Match: send one of them")),
-        (None, None) => Err(ApiError::invalid("If-Match: expected one head in double quotes, as replies give it")),
+        (None, None) => {
+            Err(ApiError::invalid("If-Match: expected one head in double quotes, as replies give it"))
+        }
         (None, head) => Ok(head),
     }
 }
@@ -137,7 +139,10 @@ mod tests {
             (json!({"script": "a", "cwd": "x"}), "cwd: expected an absolute path, got \"x\""),
             (json!({"script": "a", "snapshot": true}), "snapshot: only together with readOnly"),
             (json!({"script": "a", "encoding": "hex"}), "encoding: expected utf8 or base64, got \"hex\""),
-            (json!({"script": "a", "timeoutMs": 0}), "timeoutMs: expected a whole number from 1 to 300000, got 0"),
+            (
+                json!({"script": "a", "timeoutMs": 0}),
+                "timeoutMs: expected a whole number from 1 to 300000, got 0",
+            ),
             (json!({"script": "a", "env": {"A=B": "1"}}), "env: \"A=B\" is no variable name"),
             (json!({"script": "a", "env": {"": "1"}}), "env: \"\" is no variable name"),
             (json!({"script": "a", "env": {"PATH\n": "1"}}), "env: \"PATH\\n\" is no variable name"),

@@ -22,7 +22,9 @@ pub fn part(header: Option<&str>, size: u64) -> Part {
     let Some(range) = header.and_then(|h| h.trim().strip_prefix("bytes=")) else { return Part::Whole };
     let Some((from, to)) = range.split_once('-') else { return Part::Whole };
     let (from, to) = (from.trim(), to.trim());
-    let digits = |text: &str| text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<u64>().unwrap_or(u64::MAX));
+    let digits = |text: &str| {
+        text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse::<u64>().unwrap_or(u64::MAX))
+    };
     match (from.is_empty(), to.is_empty(), digits(from), digits(to)) {
         (true, false, _, Some(last)) => {
             let len = last.min(size);

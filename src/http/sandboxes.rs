@@ -65,7 +65,11 @@ pub async fn create(
 }
 
 /// `GET /v1/sandboxes`.
-pub async fn list(State(state): State<HttpState>, Auth(caller): Auth, query: Query) -> ApiResult<Json<Value>> {
+pub async fn list(
+    State(state): State<HttpState>,
+    Auth(caller): Auth,
+    query: Query,
+) -> ApiResult<Json<Value>> {
     let mut params = query.fields(&["limit", "cursor", "name"])?;
     let limit = params.integer("limit", 1..=LARGEST_PAGE)?.unwrap_or(PAGE) as usize;
     let after = match params.text("cursor")? {
@@ -130,9 +134,9 @@ fn name_field(fields: &mut Fields) -> ApiResult<Option<String>> {
     let name = fields.text("name")?;
     let fine = |n: &String| (1..=LONGEST_NAME).contains(&n.len()) && !n.chars().any(char::is_control);
     match name {
-        Some(name) if !fine(&name) => {
-            Err(ApiError::invalid(format!("name: expected 1 to {LONGEST_NAME} bytes without control characters")))
-        }
+        Some(name) if !fine(&name) => Err(ApiError::invalid(format!(
+            "name: expected 1 to {LONGEST_NAME} bytes without control characters"
+        ))),
         other => Ok(other),
     }
 }
@@ -175,9 +179,9 @@ fn network_field(fields: &mut Fields) -> ApiResult<Network> {
             let allow = inner.texts("allow")?.ok_or_else(|| inner.missing("allow"))?;
             let url = |u: &String| u.starts_with("http://") || u.starts_with("https://");
             match allow.iter().find(|u| !url(u)) {
-                Some(bad) => {
-                    Err(ApiError::invalid(format!("network.allow: expected http:// or https:// prefixes, got {bad:?}")))
-                }
+                Some(bad) => Err(ApiError::invalid(format!(
+                    "network.allow: expected http:// or https:// prefixes, got {bad:?}"
+                ))),
                 None => Ok(Network::Allow { allow }),
             }
         }
@@ -201,12 +205,14 @@ mod tests {
 
     #[test]
     fn network_is_a_switch_or_a_list() {
-        let network = |value: Value| network_field(&mut Fields::of(json!({"network": value}), &["network"]).unwrap());
+        let network =
+            |value: Value| network_field(&mut Fields::of(json!({"network": value}), &["network"]).unwrap());
         assert_eq!(network(json!(false)).unwrap(), Network::Off);
         assert_eq!(network(json!(true)).unwrap(), Network::All(true));
         let allow = vec!["https://a.example/".to_owned()];
         assert_eq!(network(json!({"allow": allow})).unwrap(), Network::Allow { allow });
-        for bad in [json!("yes"), json!({}), json!({"allow": ["ftp://a"]}), json!({"allow": [], "deny": []})] {
+        for bad in [json!("yes"), json!({}), json!({"allow": ["ftp://a"]}), json!({"allow": [], "deny": []})]
+        {
             assert_eq!(network(bad).unwrap_err().status(), 400);
         }
     }

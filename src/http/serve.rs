@@ -28,7 +28,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// Serves until `shutdown` resolves; then takes no more connections, lets requests in
 /// flight finish, and returns. How long that may take is the caller's to bound.
-pub async fn serve(listener: TcpListener, router: Router, shutdown: impl Future<Output = ()>) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
     let stop = CancellationToken::new();
     let connections = TaskTracker::new();
     tokio::pin!(shutdown);

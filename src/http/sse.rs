@@ -32,7 +32,12 @@ type Ended = Result<ExecReply, SessionError>;
 type Running = Pin<Box<dyn Future<Output = Ended> + Send>>;
 
 /// Starts the exec; what fails before the script starts is a plain error.
-pub async fn run(service: Service, target: Target, request: ExecRequest, encoding: Encoding) -> ApiResult<Response> {
+pub async fn run(
+    service: Service,
+    target: Target,
+    request: ExecRequest,
+    encoding: Encoding,
+) -> ApiResult<Response> {
     let (to, events) = mpsc::channel(PIECES);
     let running = Box::pin(async move {
         let Target { caller, request_id, sandbox } = target;
@@ -88,7 +93,11 @@ struct Live {
 
 impl Live {
     /// Drives the exec until its script starts.
-    async fn begin(mut running: Running, mut events: mpsc::Receiver<LiveEvent>, encoding: Encoding) -> ApiResult<Self> {
+    async fn begin(
+        mut running: Running,
+        mut events: mpsc::Receiver<LiveEvent>,
+        encoding: Encoding,
+    ) -> ApiResult<Self> {
         let mut ended = None;
         let first = tokio::select! {
             biased;
@@ -298,7 +307,10 @@ mod tests {
         let lines = all(Live::begin(running, events, Encoding::Base64).await.unwrap()).await;
         assert_eq!(lines.iter().map(|l| l.name).collect::<Vec<_>>(), ["stdout", "error", "exit"]);
         assert_eq!(lines[0].data["data"], "/w==");
-        assert_eq!((&lines[1].data["code"], &lines[1].data["retryable"]), (&json!("LEASE_LOST"), &json!(true)));
+        assert_eq!(
+            (&lines[1].data["code"], &lines[1].data["retryable"]),
+            (&json!("LEASE_LOST"), &json!(true))
+        );
         assert_eq!(lines[2].data["exitCode"], -1);
     }
 

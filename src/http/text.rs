@@ -22,7 +22,9 @@ impl Encoding {
         match fields.text("encoding")?.as_deref() {
             None | Some("utf8") => Ok(Self::Utf8),
             Some("base64") => Ok(Self::Base64),
-            Some(other) => Err(ApiError::invalid(format!("encoding: expected utf8 or base64, got {other:?}"))),
+            Some(other) => {
+                Err(ApiError::invalid(format!("encoding: expected utf8 or base64, got {other:?}")))
+            }
         }
     }
 
@@ -96,7 +98,9 @@ impl LiveText {
 /// The warning for replaced bytes.
 #[must_use]
 pub fn replaced_warning(stream: &str) -> String {
-    format!("{stream} holds bytes that are not UTF-8; they were replaced by U+FFFD (encoding: base64 keeps them)")
+    format!(
+        "{stream} holds bytes that are not UTF-8; they were replaced by U+FFFD (encoding: base64 keeps them)"
+    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod support;
 
+mod cli;
 mod crash;
 mod http_auth;
 mod http_batch;
@@ -15,3 +16,4 @@ mod http_sse;
 mod lifecycle;
 mod outcome;
 mod proxy_rig;
+mod readme;
