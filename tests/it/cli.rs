@@ -24,7 +24,18 @@ async fn scripts_run_without_a_server(store: TestStore) {
     assert_eq!(ok(&store, &["exec", "echo x > f; mkdir d; cd d; echo hi"]).await, "hi\n");
     // What one command did, the next one finds: files and directory.
     assert_eq!(ok(&store, &["exec", "pwd; cat ../f"]).await, "/home/user/d\nx\n");
-    let more = ["exec", "--cwd", "/tmp", "--env", "A=b=c", "--env", "B=", "pwd; echo \"$A|$B|$1|$2\"", "one", "-two"];
+    let more = [
+        "exec",
+        "--cwd",
+        "/tmp",
+        "--env",
+        "A=b=c",
+        "--env",
+        "B=",
+        "pwd; echo \"$A|$B|$1|$2\"",
+        "one",
+        "-two",
+    ];
     assert_eq!(ok(&store, &more).await, "/tmp\nb=c||one|-two\n");
 
     let (status, stdout, stderr) = run(&store, &["exec", "echo out; echo err >&2; exit 7"], &[], b"").await;
@@ -34,7 +45,8 @@ async fn scripts_run_without_a_server(store: TestStore) {
     let (status, stdout, _) = run(&store, &["exec", "-i", "wc -c; echo end"], &[], b"12345").await;
     assert_eq!((status.code(), stdout.as_str()), (Some(0), "5\nend\n"));
 
-    let (status, stdout, stderr) = run(&store, &["exec", "--timeout", "1", "echo y > f; echo a; sleep 60"], &[], b"").await;
+    let (status, stdout, stderr) =
+        run(&store, &["exec", "--timeout", "1", "echo y > f; echo a; sleep 60"], &[], b"").await;
     assert_eq!((status.code(), stdout.as_str()), (Some(124), "a\n"), "{stderr}");
     assert!(stderr.contains("EXEC_TIMEOUT"), "{stderr}");
     let (status, _, stderr) = run(&store, &["exec", "--read-only", "echo y > f"], &[], b"").await;
@@ -45,7 +57,8 @@ async fn scripts_run_without_a_server(store: TestStore) {
     assert_eq!(ok(&store, &["exec", "--read-only", "cat ../f"]).await, "x\n");
 
     // Bytes pass as they are.
-    let (_, stdout, _) = run(&store, &["exec", "printf '\\xe2'; sleep 0.1; printf '\\x82\\xac'"], &[], b"").await;
+    let (_, stdout, _) =
+        run(&store, &["exec", "printf '\\xe2'; sleep 0.1; printf '\\x82\\xac'"], &[], b"").await;
     assert_eq!(stdout, "€");
     // Sandboxes are apart.
     assert_eq!(ok(&store, &["exec", "--sandbox", "other", "ls -A"]).await, "");
@@ -102,7 +115,8 @@ async fn a_server_on_the_folder_is_found(store: TestStore) {
     let (status, stdout, stderr) = run(&elsewhere, &["exec", "-s", "shared", "wc -l < f"], &env, b"").await;
     assert_eq!((status.code(), stdout.trim()), (Some(0), "2"), "{stderr}");
     assert!(!elsewhere.data_dir().exists(), "a client of a server needs no folder");
-    let (status, _, stderr) = run(&elsewhere, &["ls", "--server", &server.url(), "--token", "bad"], &[], b"").await;
+    let (status, _, stderr) =
+        run(&elsewhere, &["ls", "--server", &server.url(), "--token", "bad"], &[], b"").await;
     assert_eq!((status.code(), stderr.contains("AUTH_INVALID")), (Some(1), true), "{stderr}");
     // After a crash the address is stale, and the store is opened instead.
     server.kill();
