@@ -16,7 +16,7 @@ pub mod guards;
 pub mod output;
 pub mod pool;
 
-pub use output::{Captured, Output, OutputChunk, Stream};
+pub use output::{Captured, LiveEvent, Output, OutputChunk, Stream};
 
 /// A script and all it may see.
 #[derive(Clone)]
@@ -112,6 +112,12 @@ impl Control {
     pub fn cancel(&self) {
         self.inner.cancel.store(true, std::sync::atomic::Ordering::SeqCst);
         self.inner.notify.notify_waiters();
+    }
+
+    /// Whether both reach into the same job.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
     }
 
     /// Whether `cancel` was called.

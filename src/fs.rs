@@ -7,14 +7,19 @@
 
 pub mod change_set;
 pub mod content_cache;
+pub mod devices;
 pub mod errno;
+mod local_content;
 pub mod node;
 pub mod path;
+mod resolve;
 pub mod tree;
 pub mod working_copy;
 
 pub use change_set::{BlobUse, ChangeSet, Delta, PathChange, PathOp};
+pub use content_cache::ContentCache;
+pub use devices::Device;
 pub use errno::Errno;
 pub use node::{Kind, Name, Node, NodeBody};
-pub use tree::Tree;
-pub use working_copy::{ContentSource, Fatal, Mode, Quota, WorkingCopy};
+pub use tree::{BrokenTree, Tree};
+pub use working_copy::{ContentSource, ContentUnavailable, Fatal, Mode, Quota, Stat, WorkingCopy};

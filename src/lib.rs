@@ -12,6 +12,7 @@ pub mod exec;
 pub mod fs;
 pub mod http;
 pub mod ids;
+pub mod lease;
 pub mod session;
 pub mod store;
 pub mod telemetry;

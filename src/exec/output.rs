@@ -27,6 +27,15 @@ pub struct OutputChunk {
     pub data: Bytes,
 }
 
+/// What a live exec sends before its reply.
+#[derive(Clone, Debug)]
+pub enum LiveEvent {
+    /// The script is about to start: nothing that fails before it can fail any more.
+    Started,
+    /// Output.
+    Output(OutputChunk),
+}
+
 /// What was kept of a buffered exec.
 #[derive(Clone, Debug, Default)]
 pub struct Captured {
@@ -46,7 +55,7 @@ pub struct Captured {
 pub struct Output {
     limit: usize,
     started: Instant,
-    live: Option<mpsc::Sender<OutputChunk>>,
+    live: Option<mpsc::Sender<LiveEvent>>,
     state: Mutex<State>,
 }
 
@@ -66,7 +75,7 @@ impl Output {
 
     /// Sends output on as it comes. Back-pressure: a full channel holds the script up.
     #[must_use]
-    pub fn live(limit: usize, to: mpsc::Sender<OutputChunk>) -> Self {
+    pub fn live(limit: usize, to: mpsc::Sender<LiveEvent>) -> Self {
         Self { live: Some(to), ..Self::buffered(limit) }
     }
 
@@ -98,7 +107,9 @@ impl Output {
         if let Some(live) = &self.live {
             let t_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
             // An error means that the reader left.
-            let _ = live.send(OutputChunk { stream, t_ms, data: Bytes::copy_from_slice(piece) }).await;
+            let _ = live
+                .send(LiveEvent::Output(OutputChunk { stream, t_ms, data: Bytes::copy_from_slice(piece) }))
+                .await;
         }
     }
 

@@ -93,6 +93,7 @@ pub fn read(
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn broken(error: io::Error) -> ApiError {
     ApiError::invalid(format!("the archive cannot be read: {error}"))
 }
@@ -166,15 +167,13 @@ impl Head {
 }
 
 fn text(bytes: &[u8]) -> ApiResult<String> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => Ok(text.to_owned()),
-        Err(_) => {
-            let shown = String::from_utf8_lossy(bytes);
-            Err(ApiError::invalid(format!(
-                "archive entry {shown:?}: Invalid or incomplete multibyte or wide character"
-            )))
-        }
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return Ok(text.to_owned());
     }
+    let shown = String::from_utf8_lossy(bytes);
+    Err(ApiError::invalid(format!(
+        "archive entry {shown:?}: Invalid or incomplete multibyte or wide character"
+    )))
 }
 
 /// Decimal seconds with a fraction, as PAX has them.

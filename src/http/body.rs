@@ -18,7 +18,7 @@ pub const EXEC_BODY_BYTES: u64 = 16 << 20;
 pub const SMALL_BODY_BYTES: u64 = 64 << 10;
 
 /// A body that stands still for this long is given up.
-const STALL: Duration = Duration::from_secs(60);
+const STALL: Duration = Duration::from_mins(1);
 
 /// How long the rest of a refused body is thrown away, so that the client, which may
 /// still be sending, gets to read the refusal instead of a reset connection.

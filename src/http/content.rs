@@ -10,12 +10,16 @@ use super::error::ApiResult;
 use super::extract::Target;
 use crate::fs::{Errno, WorkingCopy};
 use crate::ids::Sha256;
+use crate::session::Service;
 
 /// Larger contents are always flushed first.
 const INLINE_FILE: u64 = 1 << 20;
-/// Together, contents up to this travel with one commit: one round trip instead of one
-/// for each file.
-const INLINE_ALL: u64 = 64 << 20;
+/// Together, contents up to this travel with the commit: no round trip of their own,
+/// and the commit, which holds the lock, stays short.
+const INLINE_ALL: u64 = 8 << 20;
+/// Contents that are flushed with one call: bytes and number.
+const BATCH_BYTES: u64 = 8 << 20;
+const BATCH: usize = 1000;
 
 /// The content of a file that a request brings. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -68,17 +72,65 @@ impl Budget {
     }
 }
 
-/// Brings one content to where it has to be before the edit.
-pub async fn stage(
-    state: &HttpState,
-    target: &Target,
-    budget: &mut Budget,
-    data: Bytes,
-) -> ApiResult<Content> {
-    if budget.take(data.len() as u64) {
-        return Ok(Content::Inline(data));
+/// Contents on their way to the store, to be flushed with one call.
+#[derive(Debug, Default)]
+pub struct Batch {
+    data: Vec<Bytes>,
+    slots: Vec<Arc<OnceLock<Option<Sha256>>>>,
+    bytes: u64,
+}
+
+impl Batch {
+    /// Adds a content.
+    pub fn add(&mut self, data: Bytes) -> Content {
+        let (sha256, size) = (Arc::new(OnceLock::new()), data.len() as u64);
+        self.bytes += size;
+        self.data.push(data);
+        self.slots.push(sha256.clone());
+        Content::Stored { sha256, size }
     }
-    let size = data.len() as u64;
-    let sha256 = state.service.upload(&target.caller, target.sandbox, data).await?;
-    Ok(Content::Stored { sha256: Arc::new(OnceLock::from(sha256)), size })
+
+    /// Whether it is time to flush.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.bytes >= BATCH_BYTES || self.data.len() >= BATCH
+    }
+
+    /// Takes the batch, leaving an empty one.
+    #[must_use]
+    pub fn take(&mut self) -> Self {
+        std::mem::take(self)
+    }
+
+    /// Flushes it, and with that completes its contents.
+    pub async fn flush(self, service: &Service, target: &Target) -> ApiResult<()> {
+        if self.data.is_empty() {
+            return Ok(());
+        }
+        let hashes = service.upload(&target.caller, target.sandbox, self.data).await?;
+        for (slot, hash) in self.slots.iter().zip(hashes) {
+            // Each slot is set once: it is in one batch, and that is flushed once.
+            let _ = slot.set(hash);
+        }
+        Ok(())
+    }
+}
+
+/// Brings contents to where they have to be before the edit; in their order.
+pub async fn stage(state: &HttpState, target: &Target, contents: Vec<Bytes>) -> ApiResult<Vec<Content>> {
+    let mut budget = Budget::new(state);
+    let mut batch = Batch::default();
+    let mut staged = Vec::with_capacity(contents.len());
+    for data in contents {
+        if budget.take(data.len() as u64) {
+            staged.push(Content::Inline(data));
+            continue;
+        }
+        staged.push(batch.add(data));
+        if batch.is_full() {
+            batch.take().flush(&state.service, target).await?;
+        }
+    }
+    batch.flush(&state.service, target).await?;
+    Ok(staged)
 }

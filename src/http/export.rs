@@ -30,7 +30,7 @@ const PIECE: usize = 64 << 10;
 /// Bytes of a file that are read at once.
 const READ: u64 = 1 << 20;
 /// A client that takes nothing for this long is given up, so that it holds no thread.
-const STALL: Duration = Duration::from_secs(60);
+const STALL: Duration = Duration::from_mins(1);
 
 /// `GET …/export?basePath=`.
 pub async fn export(State(state): State<HttpState>, target: Target, query: Query) -> ApiResult<Response> {
@@ -120,12 +120,8 @@ fn pack(view: &ReadView, base: &str, pipe: Pipe, handle: &Handle) -> io::Result<
             continue;
         }
         let mut header = head(node);
-        let first = match &node.body {
-            NodeBody::Dir { .. } => None,
-            NodeBody::File { .. } | NodeBody::Symlink { .. } if node.nlink > 1 => named.get(&ino),
-            NodeBody::File { .. } | NodeBody::Symlink { .. } => None,
-        };
-        if let Some(first) = first {
+        let shared = node.nlink > 1 && node.kind() != Kind::Dir;
+        if let Some(first) = named.get(&ino).filter(|_| shared) {
             header.set_entry_type(EntryType::Link);
             tar.append_link(&mut header, name, first)?;
             continue;
@@ -149,7 +145,7 @@ fn pack(view: &ReadView, base: &str, pipe: Pipe, handle: &Handle) -> io::Result<
                 tar.append_data(&mut header, name, content)?;
             }
         }
-        if node.nlink > 1 && node.kind() != Kind::Dir {
+        if shared {
             named.insert(ino, name.to_owned());
         }
     }

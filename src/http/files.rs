@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::HttpState;
 use super::body::{self, Cap};
-use super::content::{Budget, stage};
+use super::content::{Content, stage};
 use super::error::{ApiError, ApiResult};
 use super::extract::{FilePath, Query, Target, parent};
 use super::range::{Part, part};
@@ -228,12 +228,15 @@ pub async fn put(
         "PAYLOAD_TOO_LARGE" => ApiError::file_too_large(&path, limit),
         _ => error,
     })?;
-    let content = stage(&state, &target, &mut Budget::new(&state), data).await?;
+    let content: Arc<[Content]> = stage(&state, &target, vec![data]).await?.into();
     let edit: Edit<()> = Arc::new(move |copy| {
         precondition.check(copy, &path)?;
         let directory = parent(&path);
         copy.mkdir_all(directory).map_err(|errno| fs_error(errno, directory))?;
-        content.write(copy, &path).map_err(|errno| fs_error(errno, &path))
+        content
+            .iter()
+            .try_for_each(|content| content.write(copy, &path))
+            .map_err(|errno| fs_error(errno, &path))
     });
     let Target { caller, request_id, sandbox } = target;
     state.service.write(&caller, &request_id, sandbox, None, edit).await?;

@@ -20,7 +20,7 @@ use super::HttpState;
 use super::apply::apply;
 use super::archive::{self, Entry, Limits, What};
 use super::body::{self, Cap, off_workers};
-use super::content::{Budget, Content, stage};
+use super::content::{Batch, Budget, Content, stage};
 use super::error::{ApiError, ApiResult};
 use super::extract::{self, Query, Target};
 use super::json::Fields;
@@ -29,9 +29,8 @@ use crate::session::Edit;
 
 const DEFAULT_BASE: &str = "/home/user";
 
-/// Flushes of one ingest that are under way, and their bytes.
-const FLUSHES: usize = 8;
-const FLUSHING_BYTES: u64 = 32 << 20;
+/// Batches of one ingest that are flushed while the next one is read.
+const FLUSHES: usize = 2;
 
 /// `POST …/ingest-files`.
 pub async fn ingest_files(
@@ -50,9 +49,8 @@ pub async fn ingest_files(
     if files.len() > limits.files {
         return Err(ApiError::too_large("the files are", limits.files as u64, "MAX_INGEST_FILES"));
     }
-    let mut budget = Budget::new(&state);
     let mut bytes = 0;
-    let mut entries = Vec::with_capacity(files.len());
+    let (mut paths, mut contents) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
     for (name, encoded) in files {
         let path = extract::relative("files", &name)?;
         let data = decode(&name, encoded).await?;
@@ -61,9 +59,12 @@ pub async fn ingest_files(
         if bytes > limits.bytes {
             return Err(ApiError::too_large("the files are", limits.bytes, "MAX_INGEST_BYTES"));
         }
-        let what = What::File(stage(&state, &target, &mut budget, data).await?);
-        entries.push(Entry { path, what, mode: None, mtime_ns: None });
+        paths.push(path);
+        contents.push(data);
     }
+    let contents = stage(&state, &target, contents).await?;
+    let entry = |(path, content)| Entry { path, what: What::File(content), mode: None, mtime_ns: None };
+    let entries = paths.into_iter().zip(contents).map(entry).collect();
     write(&state, target, base, entries).await
 }
 
@@ -137,7 +138,7 @@ fn check_types(headers: &HeaderMap) -> ApiResult<()> {
             "Content-Type {other} is not accepted here; {allowed}"
         )));
     }
-    match headers.get(header::CONTENT_ENCODING).map(|e| e.as_bytes()) {
+    match headers.get(header::CONTENT_ENCODING).map(axum::http::HeaderValue::as_bytes) {
         // Seen in the bytes themselves.
         None | Some(b"gzip" | b"x-gzip" | b"identity") => Ok(()),
         Some(other) => {
@@ -155,17 +156,18 @@ fn unpack(mut body: impl Read, state: &HttpState, target: &Target, handle: &Hand
     Read::take(&mut body, 2).read_to_end(&mut magic).map_err(|_| ApiError::invalid("the body broke off"))?;
     let zipped = magic == [0x1f, 0x8b];
     let whole = std::io::Cursor::new(magic).chain(body);
-    let mut flushes = Flushes { state, target, handle, running: JoinSet::new(), bytes: 0 };
+    let mut flushes = Flushes { state, target, handle, batch: Batch::default(), running: JoinSet::new() };
     let mut budget = Budget::new(state);
     let stage = |data: Bytes| {
-        if budget.take(data.len() as u64) { Ok(Content::Inline(data)) } else { flushes.begin(data) }
+        if budget.take(data.len() as u64) { Ok(Content::Inline(data)) } else { flushes.add(data) }
     };
     let entries = if zipped {
         archive::read(flate2::read::MultiGzDecoder::new(whole), limits(state), stage)?
     } else {
         archive::read(whole, limits(state), stage)?
     };
-    flushes.finish(0)?;
+    flushes.begin()?;
+    flushes.wait(0)?;
     Ok(entries)
 }
 
@@ -174,37 +176,31 @@ struct Flushes<'a> {
     state: &'a HttpState,
     target: &'a Target,
     handle: &'a Handle,
-    running: JoinSet<ApiResult<u64>>,
-    bytes: u64,
+    batch: Batch,
+    running: JoinSet<ApiResult<()>>,
 }
 
 impl Flushes<'_> {
-    fn begin(&mut self, data: Bytes) -> ApiResult<Content> {
-        let size = data.len() as u64;
-        while self.bytes > 0 && self.bytes + size > FLUSHING_BYTES {
-            self.finish(self.running.len() - 1)?;
+    fn add(&mut self, data: Bytes) -> ApiResult<Content> {
+        let content = self.batch.add(data);
+        if self.batch.is_full() {
+            self.begin()?;
         }
-        self.finish(FLUSHES - 1)?;
-        let sha256 = Arc::new(OnceLock::new());
-        let (slot, service, target) = (sha256.clone(), self.state.service.clone(), self.target.clone());
-        self.bytes += size;
-        self.running.spawn_on(
-            async move {
-                let hash = service.upload(&target.caller, target.sandbox, data).await?;
-                let _ = slot.set(hash);
-                Ok(size)
-            },
-            self.handle,
-        );
-        Ok(Content::Stored { sha256, size })
+        Ok(content)
+    }
+
+    fn begin(&mut self) -> ApiResult<()> {
+        self.wait(FLUSHES - 1)?;
+        let (batch, service, target) = (self.batch.take(), self.state.service.clone(), self.target.clone());
+        self.running.spawn_on(async move { batch.flush(&service, &target).await }, self.handle);
+        Ok(())
     }
 
     /// Waits until at most `left` are under way.
-    fn finish(&mut self, left: usize) -> ApiResult<()> {
+    fn wait(&mut self, left: usize) -> ApiResult<()> {
         while self.running.len() > left {
-            let ended = self.handle.block_on(self.running.join_next());
-            let Some(ended) = ended else { return Ok(()) };
-            self.bytes -= ended.map_err(|error| {
+            let Some(ended) = self.handle.block_on(self.running.join_next()) else { return Ok(()) };
+            ended.map_err(|error| {
                 tracing::error!(%error, "a flush failed");
                 ApiError::internal()
             })??;

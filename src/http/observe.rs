@@ -29,16 +29,15 @@ pub async fn observe(mut request: Request, next: Next) -> Response {
         Ok(id) => (id, check_head(&request)),
         Err(refusal) => (fresh(), Err(refusal)),
     };
-    let mut response = match head {
-        Err(refusal) => refusal.into_response(),
-        Ok(()) => {
-            request.extensions_mut().insert(RequestId(id.clone()));
-            // One request that trips over a bug must not take the connection with it.
-            AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
-                tracing::error!(request_id = &*id, path, "a handler panicked");
-                ApiError::internal().into_response()
-            })
-        }
+    let mut response = if let Err(refusal) = head {
+        refusal.into_response()
+    } else {
+        request.extensions_mut().insert(RequestId(id.clone()));
+        // One request that trips over a bug must not take the connection with it.
+        AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+            tracing::error!(request_id = &*id, path, "a handler panicked");
+            ApiError::internal().into_response()
+        })
     };
     let error = response.extensions_mut().remove::<ApiError>();
     if let Some(error) = &error {

@@ -56,10 +56,7 @@ pub async fn create(
     }
     match state.service.create(&caller, &request_id, create).await {
         Ok(row) => Ok((StatusCode::CREATED, Json(record(&row)))),
-        Err(SessionError::NameTaken(holder)) if return_holder => {
-            let row = state.service.get(&caller, holder).await?;
-            Ok((StatusCode::OK, Json(record(&row))))
-        }
+        Err(SessionError::NameTaken(row)) if return_holder => Ok((StatusCode::OK, Json(record(&row)))),
         Err(error) => Err(error.into()),
     }
 }

@@ -161,12 +161,12 @@ impl Live {
                     Encoding::Utf8 => self.texts[stream as usize].push(&data),
                     Encoding::Base64 => BASE64.encode(&data),
                 };
-                self.output(stream, t_ms, text);
+                self.output(stream, t_ms, &text);
             }
         }
     }
 
-    fn output(&mut self, stream: Stream, t_ms: u64, text: String) {
+    fn output(&mut self, stream: Stream, t_ms: u64, text: &str) {
         let name = match stream {
             Stream::Stdout => "stdout",
             Stream::Stderr => "stderr",
@@ -180,7 +180,7 @@ impl Live {
         let t = millis(self.started.elapsed());
         for stream in [Stream::Stdout, Stream::Stderr] {
             let text = self.texts[stream as usize].finish();
-            self.output(stream, t, text);
+            self.output(stream, t, &text);
         }
         let reply = match end {
             Ok(reply) => reply,

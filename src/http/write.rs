@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, StatusCode};
 
 use super::HttpState;
 use super::body::{self, Cap, SMALL_BODY_BYTES};
-use super::content::{Budget, stage};
+use super::content::stage;
 use super::error::{ApiError, ApiResult};
 use super::extract::{self, Query, Target, parent};
 use super::files::fs_error;
@@ -30,18 +30,18 @@ pub async fn write_files(
     let mut fields = Fields::of(body::json(&headers, body, cap).await?, &["files"])?;
     let files = fields.text_map("files")?.ok_or_else(|| fields.missing("files"))?;
     check_bulk(&state, files.len())?;
-    let mut budget = Budget::new(&state);
-    let mut contents = BTreeMap::new();
+    let mut texts = BTreeMap::new();
     for (path, text) in files {
         let path = extract::absolute("files", &path)?;
         check_file_size(&state, &path, text.len() as u64)?;
-        let content = stage(&state, &target, &mut budget, text.into()).await?;
-        if contents.insert(path.clone(), content).is_some() {
+        if texts.insert(path.clone(), text.into()).is_some() {
             return Err(ApiError::invalid(format!("files: {path} occurs twice in different spellings")));
         }
     }
+    let (paths, texts): (Vec<_>, Vec<_>) = texts.into_iter().unzip();
+    let contents = stage(&state, &target, texts).await?;
     let edit: Edit<()> = Arc::new(move |copy| {
-        for (path, content) in &contents {
+        for (path, content) in paths.iter().zip(&contents) {
             let directory = parent(path);
             copy.mkdir_all(directory).map_err(|errno| fs_error(errno, directory))?;
             content.write(copy, path).map_err(|errno| fs_error(errno, path))?;

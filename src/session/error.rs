@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::exec::Captured;
 use crate::fs::Errno;
-use crate::ids::{Head, SandboxId, Version};
+use crate::ids::{Head, Version};
+use crate::store::SandboxRow;
 
 /// Why. Unless a variant says otherwise, nothing was applied.
 #[derive(Debug, thiserror::Error)]
@@ -17,8 +18,8 @@ pub enum SessionError {
     #[error("no such tenant")]
     UnknownTenant,
     /// The unique name is held.
-    #[error("the name is held by sandbox {0}")]
-    NameTaken(SandboxId),
+    #[error("the name is held by sandbox {}", .0.id)]
+    NameTaken(Box<SandboxRow>),
     /// The request contradicts itself or the sandbox; the text says how.
     #[error("{0}")]
     Invalid(String),

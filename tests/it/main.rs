@@ -17,3 +17,4 @@ mod lifecycle;
 mod outcome;
 mod proxy_rig;
 mod readme;
+mod http_serve;

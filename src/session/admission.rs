@@ -1,0 +1,284 @@
+//! Who may wait, and who may run. Places bound the waiting (per sandbox and per owner,
+//! refused when full); run slots bound the running and are handed out round robin over
+//! owners, so that one owner's queue does not stand before another's.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::ids::{Caller, SandboxId, TenantId};
+use crate::session::SessionError;
+
+/// Counted waiting places under one kind of key.
+#[derive(Debug)]
+struct Places<K> {
+    limit: usize,
+    taken: Mutex<HashMap<K, usize>>,
+}
+
+impl<K: Hash + Eq + Clone> Places<K> {
+    fn take(self: &Arc<Self>, key: K) -> Result<Place<K>, SessionError> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = taken.entry(key.clone()).or_insert(0);
+        if *count >= self.limit {
+            return Err(SessionError::QueueFull { limit: self.limit });
+        }
+        *count += 1;
+        Ok(Place { places: self.clone(), key })
+    }
+}
+
+#[derive(Debug)]
+struct Place<K: Hash + Eq + Clone> {
+    places: Arc<Places<K>>,
+    key: K,
+}
+
+impl<K: Hash + Eq + Clone> Drop for Place<K> {
+    fn drop(&mut self) {
+        let mut taken = self.places.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = taken.get_mut(&self.key) {
+            *count -= 1;
+            if *count == 0 {
+                taken.remove(&self.key);
+            }
+        }
+    }
+}
+
+type SandboxKey = (TenantId, SandboxId);
+
+/// The right to wait; given back when the script starts or the request ends.
+#[derive(Debug)]
+pub(crate) struct WaitingPlace {
+    _sandbox: Place<SandboxKey>,
+    _owner: Place<Caller>,
+}
+
+/// Admission of one replica.
+#[derive(Debug)]
+pub(crate) struct Admission {
+    per_sandbox: Arc<Places<SandboxKey>>,
+    per_owner: Arc<Places<Caller>>,
+    slots: Arc<Mutex<Slots>>,
+}
+
+impl Admission {
+    pub(crate) fn new(
+        queue_per_sandbox: usize,
+        queue_per_owner: usize,
+        slots: usize,
+        slots_per_owner: usize,
+    ) -> Self {
+        Self {
+            per_sandbox: Arc::new(Places { limit: queue_per_sandbox, taken: Mutex::default() }),
+            per_owner: Arc::new(Places { limit: queue_per_owner, taken: Mutex::default() }),
+            slots: Arc::new(Mutex::new(Slots {
+                free: slots,
+                per_owner: slots_per_owner,
+                ..Slots::default()
+            })),
+        }
+    }
+
+    /// A place to wait in, or 429.
+    pub(crate) fn place(&self, caller: &Caller, sandbox: SandboxId) -> Result<WaitingPlace, SessionError> {
+        Ok(WaitingPlace {
+            _sandbox: self.per_sandbox.take((caller.tenant.clone(), sandbox))?,
+            _owner: self.per_owner.take(caller.clone())?,
+        })
+    }
+
+    /// The right to run one script; waits for it. Dropping the future leaves the queue.
+    pub(crate) async fn slot(&self, caller: &Caller) -> RunSlot {
+        let (sender, mut receiver) = oneshot::channel();
+        let slots = self.slots.clone();
+        {
+            let mut state = slots.lock().unwrap_or_else(PoisonError::into_inner);
+            state.enqueue(caller.clone(), sender);
+            state.hand_out();
+        }
+        // A slot that was handed to a future which is dropped now must not be lost.
+        let mut waiter =
+            Waiter { slots: slots.clone(), caller: caller.clone(), receiver: Some(&mut receiver) };
+        if let Some(receiver) = waiter.receiver.as_mut() {
+            // The sender is dropped only together with the whole queue, at exit.
+            let _ = receiver.await;
+        }
+        waiter.receiver = None;
+        RunSlot { slots, caller: caller.clone() }
+    }
+}
+
+/// A run slot; the next waiter gets it when it is dropped.
+#[derive(Debug)]
+pub(crate) struct RunSlot {
+    slots: Arc<Mutex<Slots>>,
+    caller: Caller,
+}
+
+impl Drop for RunSlot {
+    fn drop(&mut self) {
+        give_back(&self.slots, &self.caller);
+    }
+}
+
+struct Waiter<'a> {
+    slots: Arc<Mutex<Slots>>,
+    caller: Caller,
+    receiver: Option<&'a mut oneshot::Receiver<()>>,
+}
+
+impl Drop for Waiter<'_> {
+    fn drop(&mut self) {
+        if let Some(receiver) = self.receiver.take() {
+            receiver.close();
+            if receiver.try_recv().is_ok() {
+                give_back(&self.slots, &self.caller);
+            }
+        }
+    }
+}
+
+fn give_back(slots: &Mutex<Slots>, caller: &Caller) {
+    let mut state = slots.lock().unwrap_or_else(PoisonError::into_inner);
+    state.free += 1;
+    if let Some(owner) = state.owners.get_mut(caller) {
+        owner.running -= 1;
+    }
+    state.tidy(caller);
+    state.hand_out();
+}
+
+#[derive(Debug, Default)]
+struct Slots {
+    free: usize,
+    per_owner: usize,
+    owners: HashMap<Caller, OwnerQueue>,
+    /// Owners with someone waiting, in the order of their next turn.
+    turn: VecDeque<Caller>,
+}
+
+#[derive(Debug, Default)]
+struct OwnerQueue {
+    running: usize,
+    waiting: VecDeque<oneshot::Sender<()>>,
+}
+
+impl Slots {
+    fn enqueue(&mut self, caller: Caller, waiter: oneshot::Sender<()>) {
+        let owner = self.owners.entry(caller.clone()).or_default();
+        owner.waiting.push_back(waiter);
+        if owner.waiting.len() == 1 {
+            self.turn.push_back(caller);
+        }
+    }
+
+    /// Gives free slots to owners in turn. An owner at its cap keeps its turn's place
+    /// for later but is passed over.
+    fn hand_out(&mut self) {
+        let mut passed_over = 0;
+        while self.free > 0 && passed_over < self.turn.len() {
+            let Some(caller) = self.turn.pop_front() else { return };
+            let Some(owner) = self.owners.get_mut(&caller) else { continue };
+            owner.waiting.retain(|waiter| !waiter.is_closed());
+            if owner.waiting.is_empty() {
+                self.tidy(&caller);
+                continue;
+            }
+            if owner.running >= self.per_owner {
+                self.turn.push_back(caller);
+                passed_over += 1;
+                continue;
+            }
+            let Some(waiter) = owner.waiting.pop_front() else { continue };
+            let more = !owner.waiting.is_empty();
+            if waiter.send(()).is_ok() {
+                owner.running += 1;
+                self.free -= 1;
+            }
+            if more {
+                self.turn.push_back(caller);
+            } else {
+                self.tidy(&caller);
+            }
+            passed_over = 0;
+        }
+    }
+
+    fn tidy(&mut self, caller: &Caller) {
+        if self.owners.get(caller).is_some_and(|o| o.running == 0 && o.waiting.is_empty()) {
+            self.owners.remove(caller);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Owner;
+
+    fn caller(name: &str) -> Caller {
+        Caller { tenant: TenantId("t".into()), owner: Owner(name.into()) }
+    }
+
+    #[test]
+    fn places_are_bounded_and_given_back() {
+        let admission = Admission::new(2, 3, 1, 1);
+        let (a, one, two) = (caller("a"), SandboxId::random(), SandboxId::random());
+        let first = admission.place(&a, one).unwrap();
+        let _second = admission.place(&a, one).unwrap();
+        assert!(matches!(admission.place(&a, one), Err(SessionError::QueueFull { limit: 2 })));
+        let _third = admission.place(&a, two).unwrap();
+        assert!(matches!(admission.place(&a, two), Err(SessionError::QueueFull { limit: 3 })));
+        drop(first);
+        admission.place(&a, one).unwrap();
+    }
+
+    #[tokio::test]
+    async fn slots_go_round_the_owners() {
+        let admission = Arc::new(Admission::new(9, 9, 1, 1));
+        let held = admission.slot(&caller("a")).await;
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut tasks = Vec::new();
+        for name in ["a", "a", "a", "b"] {
+            let (admission, order) = (admission.clone(), order.clone());
+            let mut slot = Box::pin(async move { admission.slot(&caller(name)).await });
+            // Enqueued in this order: the first poll takes the place.
+            assert!(futures_util::poll!(&mut slot).is_pending());
+            tasks.push(tokio::spawn(async move {
+                let slot = slot.await;
+                order.lock().unwrap().push(name);
+                drop(slot);
+            }));
+        }
+        drop(held);
+        for task in tasks {
+            task.await.unwrap();
+        }
+        let order = order.lock().unwrap().clone();
+        assert!(order.iter().position(|n| *n == "b").unwrap() <= 1, "{order:?}");
+    }
+
+    #[tokio::test]
+    async fn an_owner_at_its_cap_does_not_hold_up_another() {
+        let admission = Admission::new(9, 9, 2, 1);
+        let _held = admission.slot(&caller("a")).await;
+        let mut waits = Box::pin(admission.slot(&caller("a")));
+        assert!(futures_util::poll!(&mut waits).is_pending());
+        let _other = admission.slot(&caller("b")).await;
+    }
+
+    #[tokio::test]
+    async fn a_dropped_waiter_loses_no_slot() {
+        let admission = Admission::new(9, 9, 1, 9);
+        let held = admission.slot(&caller("a")).await;
+        let mut gone = Box::pin(admission.slot(&caller("a")));
+        assert!(futures_util::poll!(&mut gone).is_pending());
+        drop(held); // handed to `gone`, which never looks
+        drop(gone);
+        let _free = admission.slot(&caller("b")).await;
+    }
+}

@@ -1,0 +1,109 @@
+//! Making a change set true, and knowing whether it became so.
+
+use crate::fs::{ChangeSet, Tree};
+use crate::ids::{Caller, ExecId, Head, Sha256, Version};
+use crate::session::entry::store_error;
+use crate::session::guard::WriteGuard;
+use crate::session::stop::Stop;
+use crate::session::{Inner, SessionError};
+use crate::store::{Commit, CommitOutcome, Resolution, StoreError};
+
+/// What belongs to a change set in the exec log.
+pub(crate) struct LogEntry<'a> {
+    pub(crate) caller: &'a Caller,
+    pub(crate) request_id: &'a str,
+    pub(crate) started_at_ns: i64,
+    pub(crate) duration_ms: i64,
+    pub(crate) script_sha256: Option<Sha256>,
+}
+
+/// How a commit went.
+pub(crate) enum Settled {
+    /// It is true; the guard stands on the new version.
+    Done,
+    /// Another commit came first: nothing applied.
+    Lost,
+}
+
+impl Inner {
+    /// Commits `changes` on the guard's base. `tree` is the tree after them. Ends with
+    /// a definite outcome, or with `OutcomeUnknown` if the store stays away.
+    pub(crate) async fn commit(
+        &self,
+        guard: &mut WriteGuard,
+        stop: &Stop,
+        changes: &ChangeSet,
+        tree: Tree,
+        cwd: Option<&str>,
+        log: &LogEntry<'_>,
+    ) -> Result<Settled, SessionError> {
+        // From here on nothing ends the request any more; before, anything may.
+        let _committing = stop.begin_commit()?;
+        let (exec, new_head) = (ExecId::random(), Head::random());
+        let commit = Commit {
+            sandbox: guard.session.sandbox,
+            seen: guard.base.head,
+            new_head,
+            fence: guard.fence,
+            cwd,
+            changes,
+            exec,
+            request_id: log.request_id,
+            actor: &log.caller.owner.0,
+            started_at_ns: log.started_at_ns,
+            duration_ms: log.duration_ms,
+            script_sha256: log.script_sha256,
+        };
+        let (version, head) = match guard.session.store.commit(&commit).await {
+            Ok(CommitOutcome::Done { version }) => (version, new_head),
+            Ok(CommitOutcome::Stale) => return Ok(Settled::Lost),
+            Ok(CommitOutcome::Gone) => return Err(SessionError::NotFound),
+            Err(StoreError::OutcomeUnknown(text)) => {
+                tracing::warn!(sandbox.id = %commit.sandbox, exec.id = %exec, error = %text, "a commit's reply was lost");
+                self.resolve(guard, exec, log).await?
+            }
+            Err(error) => return Err(store_error(error)),
+        };
+        for blob in &changes.blobs {
+            if let Some(data) = &blob.data {
+                self.cache.insert(&guard.session.tenant, blob.sha256, data.clone());
+            }
+        }
+        guard.advance(tree, version, head, changes.next_ino, cwd);
+        Ok(Settled::Done)
+    }
+
+    /// Asks the store what became of a commit until it says. Its `no` is final: the
+    /// head was voided in the same transaction, so a commit still on its way loses.
+    async fn resolve(
+        &self,
+        guard: &WriteGuard,
+        exec: ExecId,
+        log: &LogEntry<'_>,
+    ) -> Result<(Version, Head), SessionError> {
+        // Whatever comes out, the warm tree is no longer known to be the newest.
+        guard.session.forget();
+        let give_up = crate::clock::now() + self.settings.resolve_timeout;
+        let mut pause = std::time::Duration::from_millis(20);
+        loop {
+            let asked =
+                guard.session.store.resolve(guard.session.sandbox, exec, log.request_id, &log.caller.owner.0);
+            match tokio::time::timeout_at(give_up, asked).await {
+                Ok(Ok(Resolution::Applied { version, head })) => return Ok((version, head)),
+                Ok(Ok(Resolution::NotApplied)) => return Err(SessionError::StoreUnavailable),
+                Ok(Ok(Resolution::Gone)) => return Err(SessionError::NotFound),
+                Ok(Err(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_))) => {}
+                Ok(Err(error @ (StoreError::Inconsistent(_) | StoreError::Refused(_)))) => {
+                    tracing::error!(exec.id = %exec, error = %error, "a commit's outcome cannot be read");
+                    return Err(SessionError::OutcomeUnknown);
+                }
+                Err(_) => return Err(SessionError::OutcomeUnknown),
+            }
+            if crate::clock::now() + pause >= give_up {
+                return Err(SessionError::OutcomeUnknown);
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(std::time::Duration::from_millis(500));
+        }
+    }
+}

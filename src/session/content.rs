@@ -1,0 +1,127 @@
+//! Contents of files: from the cache, else from the store, always checked against
+//! their hash.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::runtime::Handle;
+
+use crate::fs::content_cache::ContentCache;
+use crate::fs::working_copy::ContentUnavailable;
+use crate::fs::{ContentSource, NodeBody, Tree};
+use crate::ids::{Sha256, TenantId};
+use crate::session::entry::{Fresh, Session, store_error};
+use crate::session::{Inner, SessionError};
+use crate::store::Store;
+
+/// Contents of one tenant, as scripts and blocking threads read them.
+pub(crate) struct StoredContent {
+    pub(crate) tenant: TenantId,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) cache: Arc<ContentCache>,
+    /// The server's runtime: the store is driven there while the reader's thread waits.
+    pub(crate) runtime: Handle,
+}
+
+impl ContentSource for StoredContent {
+    fn read(&self, sha256: &Sha256, _size: u64) -> Result<Bytes, ContentUnavailable> {
+        if let Some(data) = self.cache.get(&self.tenant, sha256) {
+            return Ok(data);
+        }
+        let (send, receive) = std::sync::mpsc::sync_channel(1);
+        let (tenant, store, cache, sha256) =
+            (self.tenant.clone(), self.store.clone(), self.cache.clone(), *sha256);
+        self.runtime.spawn(async move {
+            // The reader may have been abandoned meanwhile.
+            let _ = send.send(fetch(&tenant, store.as_ref(), &cache, sha256).await);
+        });
+        match receive.recv() {
+            Ok(Ok(data)) => Ok(data),
+            Ok(Err(error)) => {
+                tracing::warn!(blob.sha256 = %sha256, error = %error, "a content cannot be fetched");
+                Err(ContentUnavailable)
+            }
+            Err(_) => Err(ContentUnavailable),
+        }
+    }
+}
+
+/// A whole content, cached.
+pub(crate) async fn fetch(
+    tenant: &TenantId,
+    store: &dyn Store,
+    cache: &ContentCache,
+    sha256: Sha256,
+) -> Result<Bytes, SessionError> {
+    if let Some(data) = cache.get(tenant, &sha256) {
+        return Ok(data);
+    }
+    let found = store.blobs(&[sha256]).await.map_err(store_error)?;
+    let Some((_, data)) = found.into_iter().next() else {
+        return Err(SessionError::Internal(format!("content {sha256} is missing")));
+    };
+    if Sha256::of(&data) != sha256 {
+        return Err(SessionError::Internal(format!("content {sha256} has other bytes")));
+    }
+    cache.insert(tenant, sha256, data.clone());
+    Ok(data)
+}
+
+/// Contents that are not in the store yet, before those that are: what an earlier
+/// script of an atomic batch wrote.
+pub(crate) struct Pending {
+    pub(crate) new: Arc<HashMap<Sha256, Bytes>>,
+    pub(crate) stored: Arc<dyn ContentSource>,
+}
+
+impl ContentSource for Pending {
+    fn read(&self, sha256: &Sha256, size: u64) -> Result<Bytes, ContentUnavailable> {
+        self.new.get(sha256).map_or_else(|| self.stored.read(sha256, size), |data| Ok(data.clone()))
+    }
+}
+
+impl Inner {
+    /// After a cold load, fetches small contents in bulk and in the background.
+    pub(crate) fn prewarm(&self, session: &Arc<Session>, fresh: &Fresh) {
+        if !fresh.cold {
+            return;
+        }
+        let (tenant, store, cache) = (session.tenant.clone(), session.store.clone(), self.cache.clone());
+        let (tree, room) = (fresh.base.tree.clone(), self.settings.prewarm_bytes);
+        self.background.spawn(async move {
+            let wanted = small_contents(&tree, room, |sha256| cache.contains(&tenant, sha256));
+            for some in wanted.chunks(PIECE) {
+                // Only a head start: whoever needs a content fetches it by itself.
+                let Ok(found) = store.blobs(some).await else { return };
+                for (sha256, data) in found {
+                    if Sha256::of(&data) == sha256 {
+                        cache.insert(&tenant, sha256, data);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// Hashes of small contents that are not at hand, `room` bytes of them.
+fn small_contents(tree: &Tree, mut room: u64, at_hand: impl Fn(&Sha256) -> bool) -> Vec<Sha256> {
+    let mut wanted = Vec::new();
+    for node in tree.nodes() {
+        if let NodeBody::File { size, sha256: Some(sha256) } = &node.body
+            && *size <= room.min(SMALL)
+            && !at_hand(sha256)
+        {
+            room -= size;
+            wanted.push(*sha256);
+        }
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
+}
+
+/// Largest content fetched ahead, bytes.
+const SMALL: u64 = 64 << 10;
+/// Contents per bulk read.
+const PIECE: usize = 256;

@@ -1,0 +1,177 @@
+//! One session: the warm state of one sandbox on this replica.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{RwLock, Semaphore};
+
+use crate::clock::{self, Instant};
+use crate::fs::Tree;
+use crate::ids::{Caller, Head, Ino, SandboxId, TenantId, Version};
+use crate::session::SessionError;
+use crate::session::freshness::Probes;
+use crate::session::stop::Stop;
+use crate::store::{Loaded, SandboxRow, Store, StoreError};
+
+/// A tree of one committed version, with the head that it was loaded at.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) tree: Tree,
+    pub(crate) version: Version,
+    pub(crate) head: Head,
+    pub(crate) next_ino: Ino,
+}
+
+/// The warm state. Cheap when cold: a few empty locks.
+pub(crate) struct Session {
+    pub(crate) tenant: TenantId,
+    pub(crate) sandbox: SandboxId,
+    pub(crate) store: Arc<dyn Store>,
+    /// FIFO turn among this replica's writers: one of them contends for the lease.
+    pub(crate) turn: Arc<Semaphore>,
+    /// The session lock: readers hold it only while they pick a tree.
+    pub(crate) lock: Arc<RwLock<()>>,
+    probes: Probes,
+    /// Single flight of loads.
+    load: tokio::sync::Mutex<()>,
+    warm: Mutex<Option<Arc<Base>>>,
+    /// The request that holds the write turn, for a forced deletion.
+    writer: Mutex<Option<Stop>>,
+    used: Mutex<Instant>,
+    /// Wall ns of the last reader whose use is not in the store yet; 0: none.
+    read_at_ns: AtomicI64,
+}
+
+/// A tree that was current at a moment after the request arrived, and its row.
+pub(crate) struct Fresh {
+    pub(crate) base: Arc<Base>,
+    pub(crate) row: Arc<SandboxRow>,
+    /// Whether nothing was warm: contents are worth fetching ahead.
+    pub(crate) cold: bool,
+}
+
+impl Session {
+    pub(crate) fn new(tenant: TenantId, sandbox: SandboxId, store: Arc<dyn Store>) -> Self {
+        Self {
+            tenant,
+            sandbox,
+            store,
+            turn: Arc::new(Semaphore::new(1)),
+            lock: Arc::default(),
+            probes: Probes::default(),
+            load: tokio::sync::Mutex::default(),
+            warm: Mutex::default(),
+            writer: Mutex::default(),
+            used: Mutex::new(clock::now()),
+            read_at_ns: AtomicI64::new(0),
+        }
+    }
+
+    /// The row, fresh, if the sandbox is live and the caller's.
+    pub(crate) async fn row(&self, caller: &Caller) -> Result<Arc<SandboxRow>, SessionError> {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
+        match self.probes.probe(self.store.as_ref(), self.sandbox).await? {
+            Some(row) if row.owner == caller.owner => Ok(row),
+            Some(_) | None => Err(SessionError::NotFound),
+        }
+    }
+
+    /// Row and tree, fresh. Reloads what changed since the warm tree, or all of it.
+    pub(crate) async fn fresh(&self, caller: &Caller) -> Result<Fresh, SessionError> {
+        let row = self.row(caller).await?;
+        if let Some(base) = self.warm_at(row.head) {
+            return Ok(Fresh { base, row, cold: false });
+        }
+        let _flight = self.load.lock().await;
+        // Another request may have loaded it meanwhile.
+        if let Some(base) = self.warm_at(row.head) {
+            return Ok(Fresh { base, row, cold: false });
+        }
+        let warm = self.warm();
+        let since = warm.as_ref().map(|base| (base.version, base.head));
+        let (row, loaded) = match self.store.load(self.sandbox, since).await {
+            Ok(Some((row, loaded))) if row.owner == caller.owner => (row, loaded),
+            Ok(Some(_) | None) => return Err(SessionError::NotFound),
+            Err(error) => return Err(store_error(error)),
+        };
+        let cold = warm.is_none();
+        let tree = match (loaded, &warm) {
+            (Loaded::Full { inodes, dirents }, _) => Tree::from_rows(inodes, dirents),
+            (Loaded::Delta(delta), Some(base)) => base.tree.apply(&delta),
+            (Loaded::Delta(_), None) => return Err(SessionError::Internal("a delta without a base".into())),
+        }
+        .map_err(|broken| SessionError::Internal(format!("sandbox {}: {broken}", self.sandbox)))?;
+        let base = Arc::new(Base { tree, version: row.version, head: row.head, next_ino: row.next_ino });
+        self.install_loaded(warm.as_ref(), &base);
+        Ok(Fresh { base, row: Arc::new(row), cold })
+    }
+
+    /// The warm tree, if it is the one of `head`.
+    fn warm_at(&self, head: Head) -> Option<Arc<Base>> {
+        self.warm().filter(|base| base.head == head)
+    }
+
+    pub(crate) fn warm(&self) -> Option<Arc<Base>> {
+        self.warm.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Makes a loaded tree the warm one, unless a commit of this replica has put a
+    /// newer one there since the load began.
+    fn install_loaded(&self, began_from: Option<&Arc<Base>>, base: &Arc<Base>) {
+        let mut warm = self.warm.lock().unwrap_or_else(PoisonError::into_inner);
+        let unchanged = match (warm.as_ref(), began_from) {
+            (None, None) => true,
+            (Some(now), Some(then)) => Arc::ptr_eq(now, then),
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        if unchanged || warm.as_ref().is_none_or(|now| now.version < base.version) {
+            *warm = Some(base.clone());
+        }
+    }
+
+    /// Makes the tree of an own commit the warm one.
+    pub(crate) fn install_committed(&self, base: Arc<Base>) {
+        *self.warm.lock().unwrap_or_else(PoisonError::into_inner) = Some(base);
+    }
+
+    /// Drops the tree: after an outcome that is not known.
+    pub(crate) fn forget(&self) {
+        *self.warm.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    pub(crate) fn set_writer(&self, stop: Option<Stop>) {
+        *self.writer.lock().unwrap_or_else(PoisonError::into_inner) = stop;
+    }
+
+    pub(crate) fn writer(&self) -> Option<Stop> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes a reader, for `last_used_at`.
+    pub(crate) fn note_reader(&self) {
+        self.read_at_ns.store(clock::wall_ns(), Ordering::Relaxed);
+    }
+
+    /// Takes the note of the last reader.
+    pub(crate) fn take_reader_note(&self) -> Option<i64> {
+        Some(self.read_at_ns.swap(0, Ordering::Relaxed)).filter(|ns| *ns != 0)
+    }
+
+    pub(crate) fn idle_since(&self) -> Instant {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Estimated bytes of the warm tree.
+    pub(crate) fn weight(&self) -> u64 {
+        self.warm().map_or(0, |base| base.tree.weight())
+    }
+}
+
+/// A store error outside of a commit: nothing was applied.
+pub(crate) fn store_error(error: StoreError) -> SessionError {
+    match error {
+        StoreError::Unavailable(_) => SessionError::StoreUnavailable,
+        StoreError::OutcomeUnknown(_) => SessionError::OutcomeUnknown,
+        StoreError::Inconsistent(text) | StoreError::Refused(text) => SessionError::Internal(text),
+    }
+}

@@ -1,0 +1,140 @@
+//! Orderly end of the service: new requests are refused, waiting ones answered,
+//! running scripts get some time, and what still runs then is ended without a trace.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::session::stop::{Cause, Stop};
+use crate::session::{Service, SessionError};
+
+/// All requests in flight.
+#[derive(Clone, Default)]
+pub(crate) struct Lifecycle {
+    inner: Arc<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    state: Mutex<State>,
+    empty: Notify,
+    drain: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    draining: bool,
+    next: u64,
+    requests: HashMap<u64, Stop>,
+}
+
+impl Lifecycle {
+    /// Enters a request, or refuses it because the service is going down.
+    pub(crate) fn register(&self, stop: &Stop) -> Result<Registered, SessionError> {
+        let mut state = self.state();
+        if state.draining {
+            return Err(SessionError::ShuttingDown);
+        }
+        let id = state.next;
+        state.next += 1;
+        state.requests.insert(id, stop.clone());
+        Ok(Registered { lifecycle: self.clone(), id })
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.state().draining
+    }
+
+    /// Resolves once the service goes down.
+    pub(crate) async fn draining(&self) {
+        self.inner.drain.cancelled().await;
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop(&self, which: impl Fn(&Stop) -> bool) {
+        let stops: Vec<Stop> = self.state().requests.values().filter(|stop| which(stop)).cloned().collect();
+        for stop in stops {
+            stop.stop(Cause::ShuttingDown);
+        }
+    }
+
+    async fn wait_until_empty(&self) {
+        loop {
+            let notified = self.inner.empty.notified();
+            tokio::pin!(notified);
+            notified.as_mut().enable();
+            if self.state().requests.is_empty() {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+/// A request in flight; leaves when dropped.
+pub(crate) struct Registered {
+    lifecycle: Lifecycle,
+    id: u64,
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let mut state = self.lifecycle.state();
+        state.requests.remove(&self.id);
+        if state.requests.is_empty() {
+            self.lifecycle.inner.empty.notify_waiters();
+        }
+    }
+}
+
+impl Service {
+    /// Refuses new requests from now on, and ends those that still wait for their turn.
+    pub fn begin_shutdown(&self) {
+        self.inner.lifecycle.state().draining = true;
+        self.inner.lifecycle.inner.drain.cancel();
+        self.inner.lifecycle.stop(|stop| !stop.is_running());
+    }
+
+    /// Resolves once `begin_shutdown` was called.
+    pub async fn draining(&self) {
+        self.inner.lifecycle.draining().await;
+    }
+
+    /// Waits for running scripts as long as `Settings::drain` allows, ends the rest,
+    /// and closes the stores. Nothing runs afterwards.
+    pub async fn shutdown(&self) {
+        self.begin_shutdown();
+        let lifecycle = &self.inner.lifecycle;
+        if tokio::time::timeout(self.inner.settings.drain, lifecycle.wait_until_empty()).await.is_err() {
+            lifecycle.stop(|_| true);
+            // A request that was told to stop answers at once; one whose commit has
+            // begun finishes it.
+            lifecycle.wait_until_empty().await;
+        }
+        self.inner.background.close();
+        self.inner.background.wait().await;
+        for store in self.inner.stores.values() {
+            store.close().await;
+        }
+    }
+
+    /// What this replica lacks to serve; empty when all is well.
+    pub async fn unready(&self) -> Vec<String> {
+        let mut lacks = Vec::new();
+        if self.inner.lifecycle.is_draining() {
+            lacks.push("the server is shutting down".to_owned());
+        }
+        for (tenant, store) in &self.inner.stores {
+            if let Err(error) = store.ping().await {
+                tracing::warn!(tenant = %tenant, error = %error, "the store does not answer");
+                lacks.push(format!("the store of tenant {tenant} does not answer"));
+            }
+        }
+        lacks
+    }
+}

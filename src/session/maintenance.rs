@@ -1,0 +1,138 @@
+//! Housekeeping: the reaper of idle sessions, retention of history, purge of deleted
+//! sandboxes, garbage collection of contents on request.
+
+use std::time::Duration;
+
+use crate::clock;
+use crate::session::entry::store_error;
+use crate::session::{Inner, Service, SessionError};
+use crate::store::{GcReport, Retention};
+
+/// Sandboxes treated in one transaction of maintenance.
+const BATCH: u32 = 100;
+/// History that running readers and exports may still need.
+const ALWAYS_KEPT: Duration = Duration::from_hours(1);
+/// Age of exec log rows.
+const LOG_AGE: Duration = Duration::from_hours(30 * 24);
+/// Deleted sandboxes keep their rows this long, for an operator's second thought.
+const PURGE_AGE: Duration = Duration::from_hours(1);
+
+impl Service {
+    /// Starts reaper and maintenance; they end with the service.
+    pub fn start_housekeeping(&self) {
+        let service = self.clone();
+        self.inner.background.spawn(async move {
+            let inner = &service.inner;
+            let mut reap = tokio::time::interval(inner.settings.reap_every);
+            let mut maintain = tokio::time::interval(inner.settings.maintain_every);
+            loop {
+                tokio::select! {
+                    () = inner.lifecycle.draining() => return,
+                    _ = reap.tick() => { inner.reap().await; }
+                    _ = maintain.tick() => { inner.maintain().await; }
+                }
+            }
+        });
+    }
+
+    /// One collection of contents that no version names and nobody has referenced for
+    /// `grace`, over all tenants.
+    pub async fn collect_garbage(&self, grace: Duration) -> Result<GcReport, SessionError> {
+        let before = clock::wall_ns().saturating_sub(grace.as_nanos() as i64);
+        let mut total = GcReport::default();
+        for store in self.inner.stores.values() {
+            loop {
+                let round = store.gc_blobs(before, BATCH * 10).await.map_err(store_error)?;
+                total.candidates += round.candidates;
+                total.deleted += round.deleted;
+                total.bytes += round.bytes;
+                total.spared += round.spared;
+                // Spared ones would come again: only progress is a reason to go on.
+                if round.deleted == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(total)
+    }
+
+    /// One round of retention and purge, over all tenants. Rows dropped.
+    pub async fn maintain(&self) -> u64 {
+        self.inner.maintain().await
+    }
+
+    /// One round of the reaper. Sessions evicted.
+    pub async fn reap(&self) -> usize {
+        self.inner.reap().await
+    }
+}
+
+impl Inner {
+    /// Writes the readers' use times, and evicts sessions that are idle, then the
+    /// largest ones until trees and contents fit the memory budget. Never one with
+    /// work in flight.
+    async fn reap(&self) -> usize {
+        let sessions = self.registry.all();
+        for (tenant, store) in &self.stores {
+            let used: Vec<_> = sessions
+                .iter()
+                .filter(|session| session.tenant == *tenant)
+                .filter_map(|session| Some((session.sandbox, session.take_reader_note()?)))
+                .collect();
+            if let Err(error) = store.touch(&used).await {
+                tracing::warn!(tenant = %tenant, error = %error, "use times were not written");
+            }
+        }
+        let (mut held, mut evicted) = (self.cache.weight(), 0);
+        let mut kept = Vec::new();
+        for session in sessions {
+            let idle = session.idle_since().elapsed() > self.settings.session_idle;
+            if idle && self.registry.evict_unused(&session) {
+                evicted += 1;
+            } else {
+                let weight = session.weight();
+                held += weight;
+                kept.push((weight, session));
+            }
+        }
+        if held > self.settings.memory_budget {
+            // Over-weight sessions first, then by weight.
+            let heavy = self.settings.path_cache_bytes;
+            kept.sort_by_key(|(weight, _)| std::cmp::Reverse((*weight > heavy, *weight)));
+            for (weight, session) in kept {
+                if held <= self.settings.memory_budget {
+                    break;
+                }
+                if self.registry.evict_unused(&session) {
+                    held -= weight;
+                    evicted += 1;
+                }
+            }
+        }
+        evicted
+    }
+
+    async fn maintain(&self) -> u64 {
+        let now = clock::wall_ns();
+        let ago = |age: Duration| now.saturating_sub(age.as_nanos() as i64);
+        let retention = Retention {
+            versions: self.settings.history_versions,
+            older_than_ns: ago(self.settings.history_age),
+            younger_than_ns: ago(ALWAYS_KEPT),
+            bytes: self.settings.history_bytes,
+            log_older_than_ns: ago(LOG_AGE),
+        };
+        let mut dropped = 0;
+        for (tenant, store) in &self.stores {
+            let pruned = store.prune_history(&retention, BATCH).await;
+            let purged = store.purge_deleted(ago(PURGE_AGE), BATCH).await;
+            for result in [pruned, purged] {
+                match result {
+                    Ok(rows) => dropped += rows,
+                    Err(error) => tracing::warn!(tenant = %tenant, error = %error, "maintenance failed"),
+                }
+            }
+        }
+        dropped
+    }
+}

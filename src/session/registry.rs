@@ -1,0 +1,53 @@
+//! All sessions of this replica. One session per sandbox at any time: creation is a
+//! map entry, and an entry is evicted only while nobody else holds it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::ids::{SandboxId, TenantId};
+use crate::session::entry::Session;
+use crate::store::Store;
+
+/// The map of sessions.
+#[derive(Default)]
+pub(crate) struct Registry {
+    sessions: Mutex<HashMap<(TenantId, SandboxId), Arc<Session>>>,
+}
+
+impl Registry {
+    /// The session of a sandbox, made if need be (cold, and cheap).
+    pub(crate) fn session(
+        &self,
+        tenant: &TenantId,
+        sandbox: SandboxId,
+        store: &Arc<dyn Store>,
+    ) -> Arc<Session> {
+        self.lock()
+            .entry((tenant.clone(), sandbox))
+            .or_insert_with(|| Arc::new(Session::new(tenant.clone(), sandbox, store.clone())))
+            .clone()
+    }
+
+    /// Drops a session unless a request holds it. `session` is the caller's own handle.
+    pub(crate) fn evict_unused(&self, session: &Arc<Session>) -> bool {
+        let key = (session.tenant.clone(), session.sandbox);
+        let mut sessions = self.lock();
+        // The map's handle and the caller's.
+        let unused = sessions
+            .get(&key)
+            .is_some_and(|known| Arc::ptr_eq(known, session) && Arc::strong_count(known) == 2);
+        if unused {
+            sessions.remove(&key);
+        }
+        unused
+    }
+
+    /// All sessions as of now.
+    pub(crate) fn all(&self) -> Vec<Arc<Session>> {
+        self.lock().values().cloned().collect()
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(TenantId, SandboxId), Arc<Session>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

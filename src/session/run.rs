@@ -1,0 +1,121 @@
+//! One run of one script over one tree: from the request to the interpreter's job,
+//! and from its end to what the session makes of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::exec::{End, Ended, Job, Output};
+use crate::fs::{ContentSource, Errno, Fatal, Mode, NodeBody};
+use crate::session::entry::Base;
+use crate::session::stop::Stop;
+use crate::session::{Inner, SessionError};
+use crate::store::SandboxRow;
+
+/// A script and the state that it runs on.
+pub(crate) struct Run<'a> {
+    pub(crate) script: &'a str,
+    pub(crate) debug: bool,
+    /// Where to start; `None`: the kept directory.
+    pub(crate) cwd: Option<&'a str>,
+    pub(crate) env: &'a BTreeMap<String, String>,
+    pub(crate) args: &'a [String],
+    pub(crate) stdin: Option<&'a [u8]>,
+    pub(crate) timeout: Duration,
+    pub(crate) mode: Mode,
+    pub(crate) base: &'a Base,
+    pub(crate) row: &'a SandboxRow,
+    /// The lease's token, for a write exec.
+    pub(crate) fence: Option<i64>,
+    pub(crate) content: Arc<dyn ContentSource>,
+    pub(crate) output: &'a Arc<Output>,
+}
+
+/// A script that came to its own end.
+pub(crate) struct Finished {
+    pub(crate) exit_code: i32,
+    pub(crate) ended: Ended,
+}
+
+impl Inner {
+    /// Runs it. An error means that the script was cut off or never started: whatever
+    /// it did is dropped.
+    pub(crate) async fn run(&self, run: Run<'_>, stop: &Stop) -> Result<Finished, SessionError> {
+        if let Some(cwd) = run.cwd {
+            check_directory(run.base, cwd)?;
+        }
+        let mut env = run.row.env.clone();
+        env.extend(run.env.iter().map(|(k, v)| (k.clone(), v.clone())));
+        env.remove(FENCING_TOKEN);
+        if let Some(token) = run.fence {
+            env.insert(FENCING_TOKEN.into(), token.to_string());
+        }
+        let job = Job {
+            script: run.script.to_owned(),
+            debug: run.debug,
+            cwd: run.cwd.unwrap_or(&run.row.cwd).to_owned(),
+            env,
+            args: run.args.to_vec(),
+            stdin: run.stdin.map(<[u8]>::to_vec),
+            timeout: run.timeout,
+            base: run.base.tree.clone(),
+            next_ino: run.base.next_ino,
+            mode: run.mode,
+            quota: self.settings.quota,
+            content: run.content,
+            output: run.output.clone(),
+        };
+        let running = stop.start()?;
+        let ended = self.interpreter.run(job, running.control.clone()).await;
+        drop(running);
+        let output = || Box::new(run.output.take());
+        match &ended.end {
+            End::Exited(code) => Ok(Finished { exit_code: *code, ended }),
+            End::TimedOut => Err(SessionError::Timeout { duration: ended.duration, output: output() }),
+            End::Cancelled => Err(stop.cause().map_or_else(
+                || SessionError::Internal("a script was cancelled by nobody".into()),
+                super::stop::Cause::error,
+            )),
+            End::Limit { name, message } => {
+                Err(SessionError::Limit { name, message: message.clone(), output: output() })
+            }
+            End::Failed(text) => Err(SessionError::Internal(text.clone())),
+            End::Fs(fatal) => Err(fatal_error(fatal, stop, output)),
+        }
+    }
+}
+
+/// Why the file system ended a run, in terms of the session.
+pub(crate) fn fatal_error(
+    fatal: &Fatal,
+    stop: &Stop,
+    output: impl FnOnce() -> Box<crate::exec::Captured>,
+) -> SessionError {
+    match fatal {
+        Fatal::ReadOnly { path } => SessionError::ReadOnlyViolation { path: path.clone(), output: output() },
+        Fatal::Entries { limit } => {
+            SessionError::NoSpace { what: "entries", limit: *limit, output: output() }
+        }
+        Fatal::Bytes { limit } => SessionError::NoSpace { what: "bytes", limit: *limit, output: output() },
+        Fatal::Memory { limit } => SessionError::Limit {
+            name: "memory",
+            message: format!("one script may hold {limit} bytes of new content (EXEC_MEMORY_BYTES)"),
+            output: output(),
+        },
+        Fatal::ContentUnavailable => SessionError::StoreUnavailable,
+        Fatal::Revoked => stop.cause().map_or(SessionError::StoreUnavailable, super::stop::Cause::error),
+    }
+}
+
+/// A directory that the request itself names must be there.
+fn check_directory(base: &Base, path: &str) -> Result<(), SessionError> {
+    let fail = |errno| SessionError::Fs { errno, path: path.to_owned() };
+    match base.tree.resolve(path, true) {
+        Ok((_, node)) if matches!(node.body, NodeBody::Dir { .. }) => Ok(()),
+        Ok(_) => Err(fail(Errno::ENOTDIR)),
+        Err(errno) => Err(fail(errno)),
+    }
+}
+
+/// The variable that carries the lease's token into a write exec.
+const FENCING_TOKEN: &str = "SQLFS_FENCING_TOKEN";
