@@ -170,7 +170,9 @@ pub fn store_url(config: &Config) -> Result<String, StartError> {
 fn make_data_dir(path: &Path) -> Result<(), StartError> {
     use std::os::unix::fs::DirBuilderExt;
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|error| StartError::Failed(format!("cannot make SQLFS_DATA_DIR {}: {error}", path.display())))
+    made.map_err(|error| {
+        StartError::Failed(format!("cannot make SQLFS_DATA_DIR {}: {error}", path.display()))
+    })
 }
 
 /// AUTH_SECRET, or the generated one of the data folder; and whether it is that one.

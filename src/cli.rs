@@ -90,12 +90,9 @@ pub enum CliError {
     /// The configuration is refused.
     #[error("{0}")]
     Config(#[from] ConfigError),
-    /// The server or the store cannot start.
+    /// The server or the store does not start.
     #[error("{0}")]
     Start(#[from] app::StartError),
-    /// There is no secret to sign tokens with.
-    #[error("{0}")]
-    Secret(#[from] app::secret::SecretError),
     /// Anything else, for people; and the exit code.
     #[error("{0}")]
     Failed(String, u8),
@@ -109,7 +106,8 @@ impl CliError {
 
     fn code(&self) -> u8 {
         match self {
-            Self::Config(_) | Self::Start(_) | Self::Secret(_) => REFUSED,
+            Self::Config(_) | Self::Start(app::StartError::Refused(_)) => REFUSED,
+            Self::Start(app::StartError::Failed(_)) => 1,
             Self::Failed(_, code) => *code,
         }
     }

@@ -4,13 +4,13 @@
 use clap::Args;
 
 use super::CliError;
+use super::target::keys;
 use crate::app;
 use crate::clock;
 use crate::config::Config;
 use crate::http;
 use crate::http::auth::Lifetime;
-use crate::store::open::{self, Options};
-use crate::store::{Retention, StoreError, Verdict};
+use crate::store::{self, Options, Retention, StoreError, Verdict};
 
 /// Rows or sandboxes of one step of `gc`: each step is a transaction of its own.
 const STEP: u32 = 500;
@@ -57,16 +57,17 @@ impl From<StoreError> for CliError {
 pub fn token(config: &Config, args: &TokenArgs) -> Result<u8, CliError> {
     http::auth::check_sub(&args.sub).map_err(|why| CliError::Failed(why, 2))?;
     http::auth::check_tenant(&args.tenant).map_err(|why| CliError::Failed(why, 2))?;
-    let keys = http::Keys::new(&app::auth_secret(config)?, None, None)?;
-    println!("{}", keys.issue(&args.sub, &args.tenant, args.expires_in).token);
+    println!("{}", keys(config)?.issue(&args.sub, &args.tenant, args.expires_in).token);
     Ok(0)
 }
 
 /// Brings the schema up, as the role of `MIGRATE_DATABASE_URL` if it is set.
 pub async fn migrate(config: &Config, args: MigrateArgs) -> Result<u8, CliError> {
-    let owner = config.migrate_database_url.as_ref().map(|url| url.0.clone());
-    let url = owner.unwrap_or_else(|| app::store_url(config));
-    let version = open::migrate(&url, args.grant_to.as_deref()).await?;
+    let url = match &config.migrate_database_url {
+        Some(url) => url.0.clone(),
+        None => app::store_url(config)?,
+    };
+    let version = store::migrate(&url, args.grant_to.as_deref()).await?;
     println!("the schema is at version {version}");
     Ok(0)
 }
@@ -77,7 +78,7 @@ pub async fn doctor(config: &Config) -> Result<u8, CliError> {
     for warning in config.warnings() {
         println!("warn    configuration: {warning}");
     }
-    for check in open::checks(&app::store_url(config)).await? {
+    for check in store::checks(&app::store_url(config)?).await? {
         let word = match check.verdict {
             Verdict::Ok => "ok",
             Verdict::Warn => "warn",
@@ -92,7 +93,7 @@ pub async fn doctor(config: &Config) -> Result<u8, CliError> {
 /// Does at once what a running server does bit by bit, and prints what went.
 pub async fn gc(config: &Config) -> Result<u8, CliError> {
     let options = Options { pool_size: 1, auto_migrate: false };
-    let store = open::open(&app::store_url(config), &options).await?;
+    let store = store::open(&app::store_url(config)?, &options).await?;
     let now = clock::wall_ns();
     let retention = Retention {
         versions: config.history_versions,

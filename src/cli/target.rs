@@ -50,14 +50,16 @@ impl Target {
             return Self::at(server.trim_end_matches('/').to_owned(), token, None);
         }
         if let Some(address) = running(config).await {
-            let token = token(config, &args.owner)?;
-            return Self::at(format!("http://{address}"), token, None);
+            let token = keys(config)?.issue(&args.owner, app::DEFAULT_TENANT, Lifetime::For(ONE_DAY)).token;
+            return Self::at(address, token, None);
         }
+        let keys = Arc::new(keys(config)?);
         let app = app::open(config.clone()).await?;
         let listener = TcpListener::bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await?;
         let base = format!("http://{}", listener.local_addr()?);
-        let (state, stop) = (app.http_state(), CancellationToken::new());
-        let token = state.keys.issue(&args.owner, app::DEFAULT_TENANT, Lifetime::For(ONE_DAY)).token;
+        let token = keys.issue(&args.owner, app::DEFAULT_TENANT, Lifetime::For(ONE_DAY)).token;
+        let state = http::HttpState { service: app.service.clone(), config: config.clone(), keys };
+        let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();
         let serving = tokio::spawn(http::serve(listener, http::router(state), stopped));
         Self::at(base, token, Some(Private { app, stop, serving }))
@@ -132,20 +134,19 @@ impl Target {
 
 const ONE_DAY: Duration = Duration::from_hours(24);
 
-/// A token for `owner`, made with the secret that the server uses.
-fn token(config: &Config, owner: &str) -> Result<String, CliError> {
-    let secret = app::auth_secret(config)?;
-    let keys = http::Keys::new(&secret, None, None)?;
-    Ok(keys.issue(owner, app::DEFAULT_TENANT, Lifetime::For(ONE_DAY)).token)
+/// Keys of the secret that `serve` uses with the same settings.
+pub fn keys(config: &Config) -> Result<http::Keys, CliError> {
+    let (secret, _) = app::secret(config)?;
+    Ok(http::Keys::new(&secret, None, None)?)
 }
 
-/// The address of the server that holds the data folder, if it lives.
-async fn running(config: &Config) -> Option<SocketAddr> {
+/// The URL of the server that holds the data folder, if it lives.
+async fn running(config: &Config) -> Option<String> {
     let text = tokio::fs::read_to_string(config.data_dir.join(app::ADDRESS_FILE)).await.ok()?;
-    let address: SocketAddr = text.trim().parse().ok()?;
+    let url = text.trim().to_owned();
     let client = reqwest::Client::builder().no_proxy().timeout(LIVENESS).build().ok()?;
-    let reply = client.get(format!("http://{address}/livez")).send().await.ok()?;
-    reply.status().is_success().then_some(address)
+    let reply = client.get(format!("{url}/livez")).send().await.ok()?;
+    reply.status().is_success().then_some(url)
 }
 
 fn id_of(record: &Value) -> Result<String, CliError> {

@@ -154,7 +154,8 @@ impl<'t> View<'t> {
                 return Err(Errno::ENAMETOOLONG);
             }
             let ino = self.child(dirs.top(), name);
-            if !more && !(follow && ino.is_some_and(|ino| self.kind(ino) == Kind::Symlink)) {
+            let is_link = ino.is_some_and(|ino| self.kind(ino) == Kind::Symlink);
+            if !(more || follow && is_link) {
                 return Ok(Found { dirs, last: Last::Name { name, ino }, slash, hops });
             }
             let ino = ino.ok_or(Errno::ENOENT)?;

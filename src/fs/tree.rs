@@ -11,6 +11,8 @@ mod path_changes;
 mod rows;
 mod walk;
 
+pub use walk::Entry;
+
 /// An immutable tree. Clone is O(1); trees share what they have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {

@@ -253,11 +253,11 @@ impl WorkingCopy {
     /// at any time, returns at once.
     pub fn revoke(&self) {
         self.revoked.store(true, Ordering::SeqCst);
-        self.latch(Fatal::Revoked);
+        self.latch(&Fatal::Revoked);
     }
 
     /// Latches the first fatal cause; the hook is called with no lock held.
-    fn latch(&self, fatal: Fatal) {
+    fn latch(&self, fatal: &Fatal) {
         let hook = {
             let mut latch = self.lock_latch();
             if latch.fatal.is_some() {
@@ -267,7 +267,7 @@ impl WorkingCopy {
             latch.hook.take()
         };
         if let Some(call) = hook {
-            call(&fatal);
+            call(fatal);
         }
     }
 
@@ -293,7 +293,7 @@ impl WorkingCopy {
             Fail::Errno(errno) => errno,
             Fail::Fatal(fatal) => {
                 let errno = fatal.errno();
-                self.latch(fatal);
+                self.latch(&fatal);
                 errno
             }
         })

@@ -2,8 +2,11 @@
 
 mod support;
 
+mod cases;
 mod cli;
 mod crash;
+mod exec_script;
+mod fs_model;
 mod http_auth;
 mod http_batch;
 mod http_disconnect;
@@ -12,9 +15,11 @@ mod http_files;
 mod http_ingest;
 mod http_input;
 mod http_sandboxes;
+mod http_serve;
 mod http_sse;
 mod lifecycle;
 mod outcome;
 mod proxy_rig;
 mod readme;
-mod http_serve;
+mod real_tree;
+mod sessions;

@@ -1,9 +1,15 @@
 //! What the tests share: the real server as a child process, a client that says what it
 //! expects, and a proxy that breaks connections at a chosen moment.
 
+pub mod cases;
+pub mod fs_ops;
+pub mod gated_store;
 pub mod http;
 pub mod postgres;
 pub mod proxy;
+#[cfg(target_os = "linux")]
+pub mod real_dir;
+pub mod scripts;
 pub mod server;
 
 pub use http::{Api, Reply};

@@ -16,7 +16,7 @@ impl Tree {
         &self,
         path: &str,
         depth: Option<usize>,
-    ) -> Result<Box<dyn Iterator<Item = (String, Ino, &Node)> + '_>, Errno> {
+    ) -> Result<Box<dyn Iterator<Item = Entry<'_>> + '_>, Errno> {
         let (ino, node) = self.resolve(path, true)?;
         let prefix = path.trim_end_matches('/').to_owned();
         let shown = if prefix.is_empty() { "/".to_owned() } else { prefix.clone() };
@@ -43,7 +43,10 @@ struct Frame<'t> {
     waiting: Vec<(&'t str, Ino)>,
 }
 
-impl<'t> Walk<'t> {
+/// A path with what it names.
+pub type Entry<'t> = (String, Ino, &'t Node);
+
+impl Walk<'_> {
     fn enter(&mut self, path: String, dir: Ino) {
         if self.frames.len() >= self.depth {
             return;
@@ -55,7 +58,7 @@ impl<'t> Walk<'t> {
 }
 
 impl<'t> Iterator for Walk<'t> {
-    type Item = (String, Ino, &'t Node);
+    type Item = Entry<'t>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -33,7 +33,12 @@ impl WorkingCopy {
             while let Some((name, after)) = path::split_first(rest) {
                 rest = after;
                 let view = state.view();
-                let found = view.lookup_from(dirs, name, Final::Follow)?;
+                // One component that is missing is no error of the look-up, so ENOENT
+                // means a link that leads nowhere: its name is taken.
+                let found = view.lookup_from(dirs, name, Final::Follow).map_err(|errno| match errno {
+                    Errno::ENOENT => Errno::EEXIST,
+                    other => other,
+                })?;
                 dirs = found.dirs;
                 match found.last {
                     Last::Root | Last::Dot | Last::DotDot => {}
@@ -41,7 +46,6 @@ impl WorkingCopy {
                     Last::Name { ino: Some(_), .. } if path::has_more(rest) => {
                         return Err(Errno::ENOTDIR.into());
                     }
-                    // In the second case a dangling link has the name already.
                     Last::Name { ino: Some(_), .. } => return Err(Errno::EEXIST.into()),
                     Last::Name { ino: None, .. } if found.hops > 0 => return Err(Errno::EEXIST.into()),
                     Last::Name { ino: None, .. } => {
