@@ -4,6 +4,7 @@
 //! and one short commit makes it true. README.md tells how to use it, DEVELOPER.md how
 //! it is built.
 
+pub mod app;
 pub mod clock;
 pub mod config;
 pub mod exec;

@@ -69,6 +69,11 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// Whether the last component is neither `/` nor `.` nor `..`.
+    pub fn is_name(&self) -> bool {
+        matches!(self.last, Last::Name { .. })
+    }
+
     /// The entry meant by the last component; `special` is the error for `/`, `.` and
     /// `..`.
     pub fn entry(&self, special: Errno) -> Result<(&'a str, Option<Ino>), Errno> {
@@ -154,7 +159,8 @@ impl<'t> View<'t> {
                 return Err(Errno::ENAMETOOLONG);
             }
             let ino = self.child(dirs.top(), name);
-            if !more && !(follow && ino.is_some_and(|ino| self.kind(ino) == Kind::Symlink)) {
+            let is_link = ino.is_some_and(|ino| self.kind(ino) == Kind::Symlink);
+            if !(more || follow && is_link) {
                 return Ok(Found { dirs, last: Last::Name { name, ino }, slash, hops });
             }
             let ino = ino.ok_or(Errno::ENOENT)?;

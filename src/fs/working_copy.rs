@@ -45,9 +45,10 @@ pub enum Mode {
 /// Limits of one sandbox and one exec.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
-    /// Inodes in the tree (MAX_SANDBOX_ENTRIES).
+    /// Names in the tree, the root included (MAX_SANDBOX_ENTRIES). Every inode has one,
+    /// a file with hard links several.
     pub entries: u64,
-    /// Sum of file sizes (MAX_SANDBOX_BYTES).
+    /// Sum of file sizes and lengths of link targets (MAX_SANDBOX_BYTES).
     pub bytes: u64,
     /// Size of one file: larger is EFBIG, which is not fatal.
     pub file_bytes: u64,
@@ -253,11 +254,11 @@ impl WorkingCopy {
     /// at any time, returns at once.
     pub fn revoke(&self) {
         self.revoked.store(true, Ordering::SeqCst);
-        self.latch(Fatal::Revoked);
+        self.latch(&Fatal::Revoked);
     }
 
     /// Latches the first fatal cause; the hook is called with no lock held.
-    fn latch(&self, fatal: Fatal) {
+    fn latch(&self, fatal: &Fatal) {
         let hook = {
             let mut latch = self.lock_latch();
             if latch.fatal.is_some() {
@@ -267,7 +268,7 @@ impl WorkingCopy {
             latch.hook.take()
         };
         if let Some(call) = hook {
-            call(&fatal);
+            call(fatal);
         }
     }
 
@@ -293,7 +294,7 @@ impl WorkingCopy {
             Fail::Errno(errno) => errno,
             Fail::Fatal(fatal) => {
                 let errno = fatal.errno();
-                self.latch(fatal);
+                self.latch(&fatal);
                 errno
             }
         })

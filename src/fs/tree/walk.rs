@@ -4,19 +4,20 @@ use imbl::ordmap;
 
 use super::Tree;
 use crate::fs::node::{Name, Node};
-use crate::fs::{Errno, Kind};
+use crate::fs::{Errno, Kind, path};
 use crate::ids::Ino;
 
 impl Tree {
     /// Entries below `path` (which is included), sorted by path bytes, so that a
     /// directory comes before what is in it; at most `depth` levels below it (`None`:
     /// all). A link as `path` is followed, others are not. Paths start with `path` as
-    /// given, without slashes at its end. Lazy.
+    /// given, without slashes at its end. Moves can nest directories so deep that no
+    /// path can name what is in them ([`path::PATH_MAX`]); that is left out. Lazy.
     pub fn walk(
         &self,
         path: &str,
         depth: Option<usize>,
-    ) -> Result<Box<dyn Iterator<Item = (String, Ino, &Node)> + '_>, Errno> {
+    ) -> Result<Box<dyn Iterator<Item = Entry<'_>> + '_>, Errno> {
         let (ino, node) = self.resolve(path, true)?;
         let prefix = path.trim_end_matches('/').to_owned();
         let shown = if prefix.is_empty() { "/".to_owned() } else { prefix.clone() };
@@ -43,7 +44,10 @@ struct Frame<'t> {
     waiting: Vec<(&'t str, Ino)>,
 }
 
-impl<'t> Walk<'t> {
+/// A path with what it names.
+pub type Entry<'t> = (String, Ino, &'t Node);
+
+impl Walk<'_> {
     fn enter(&mut self, path: String, dir: Ino) {
         if self.frames.len() >= self.depth {
             return;
@@ -55,7 +59,7 @@ impl<'t> Walk<'t> {
 }
 
 impl<'t> Iterator for Walk<'t> {
-    type Item = (String, Ino, &'t Node);
+    type Item = Entry<'t>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -77,6 +81,9 @@ impl<'t> Iterator for Walk<'t> {
                 self.frames.pop();
                 continue;
             };
+            if frame.path.len() + 1 + name.len() >= path::PATH_MAX {
+                continue;
+            }
             // A name without a node cannot be in a tree: from_rows and apply refuse it.
             let Some(node) = self.tree.node(ino) else { continue };
             if node.kind() == Kind::Dir {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::{Fatal, State, WorkingCopy};
 use crate::fs::change_set::{BlobUse, ChangeSet, Delta};
-use crate::fs::node::NodeBody;
+use crate::fs::node::{Node, NodeBody};
 use crate::fs::{Errno, Tree};
 use crate::ids::{Ino, Sha256};
 
@@ -45,7 +45,7 @@ impl WorkingCopy {
         // A hash that the same inode had in the base is live there; any other may not be.
         let unsaved = delta.inodes.iter().filter_map(|row| {
             let sha256 = row.sha256?;
-            let kept = self.base.node(row.ino).and_then(|node| node.sha256()) == Some(sha256);
+            let kept = self.base.node(row.ino).and_then(Node::sha256) == Some(sha256);
             let data = contents.get(&row.ino).cloned();
             (!kept).then_some(BlobUse { sha256, size: row.size, data })
         });

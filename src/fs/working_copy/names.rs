@@ -33,15 +33,19 @@ impl WorkingCopy {
             while let Some((name, after)) = path::split_first(rest) {
                 rest = after;
                 let view = state.view();
-                let found = view.lookup_from(dirs, name, Final::Follow)?;
+                // One component that is missing is no error of the look-up, so ENOENT
+                // means a link that leads nowhere: its name is taken.
+                let found = view.lookup_from(dirs, name, Final::Follow).map_err(|errno| match errno {
+                    Errno::ENOENT => Errno::EEXIST,
+                    other => other,
+                })?;
                 dirs = found.dirs;
                 match found.last {
                     Last::Root | Last::Dot | Last::DotDot => {}
                     Last::Name { ino: Some(ino), .. } if view.kind(ino) == Kind::Dir => dirs.push(ino, name),
-                    Last::Name { ino: Some(_), .. } if path::has_more(rest) => {
+                    Last::Name { ino: Some(_), .. } if found.slash || path::has_more(rest) => {
                         return Err(Errno::ENOTDIR.into());
                     }
-                    // In the second case a dangling link has the name already.
                     Last::Name { ino: Some(_), .. } => return Err(Errno::EEXIST.into()),
                     Last::Name { ino: None, .. } if found.hops > 0 => return Err(Errno::EEXIST.into()),
                     Last::Name { ino: None, .. } => {
@@ -87,6 +91,7 @@ impl WorkingCopy {
             path::check_text(target)?;
             let (dir, name) = state.free_name(link, Kind::Symlink)?;
             self.room_for_name(state)?;
+            self.room_for_target(state, target)?;
             self.writable(link)?;
             let body = NodeBody::Symlink { target: target.into() };
             state.create(dir, name, Node { mode: 0o777, mtime_ns: (self.now)(), nlink: 1, body });

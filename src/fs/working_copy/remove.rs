@@ -30,7 +30,7 @@ impl WorkingCopy {
             }
             let doomed = doomed.real()?;
             self.writable(path)?;
-            self.take(state, doomed);
+            self.take(state, &doomed);
             Ok(())
         })
     }
@@ -47,7 +47,7 @@ impl WorkingCopy {
                 return Err(Errno::ENOTEMPTY.into());
             }
             self.writable(path)?;
-            self.take(state, doomed);
+            self.take(state, &doomed);
             Ok(())
         })
     }
@@ -63,7 +63,7 @@ impl WorkingCopy {
             let doomed = doomed.real()?;
             self.writable(path)?;
             let mut open = vec![doomed.ino];
-            self.take(state, doomed);
+            self.take(state, &doomed);
             while let Some(ino) = open.pop() {
                 // Files and links are settled already; what still has a node here is a
                 // directory that lost its name.
@@ -84,8 +84,8 @@ impl WorkingCopy {
 
     /// Takes the name away. A file or link that loses its last name goes, an empty
     /// directory too.
-    fn take(&self, state: &mut State, doomed: Doomed<'_>) {
-        let Doomed { dir, name, ino, kind, slash: _ } = doomed;
+    fn take(&self, state: &mut State, doomed: &Doomed<'_>) {
+        let &Doomed { dir, name, ino, kind, slash: _ } = doomed;
         state.tree.take_name(dir, name);
         let is_dir = kind == Kind::Dir;
         state.entry_changed(dir, (self.now)(), -i32::from(is_dir));
