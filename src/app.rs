@@ -217,7 +217,7 @@ async fn first_exec_line(service: &Service, keys: &Keys, url: &str) -> Result<St
         Err(SessionError::NameTaken(holder)) => holder.id,
         Err(error) => return Err(error),
     };
-    let token = keys.issue(LOCAL_OWNER, DEFAULT_TENANT, Lifetime::default()).token;
+    let token = keys.issue(LOCAL_OWNER, DEFAULT_TENANT, Lifetime::For(Duration::from_hours(30 * 24))).token;
     Ok(format!(
         "curl -s {url}/v1/sandboxes/{id}/exec-sync \\\n  -H 'Authorization: Bearer {token}' \\\n  \
          -H 'Content-Type: text/x-shellscript' \\\n  --data-binary 'echo \"hello from $(pwd)\" >> log.txt; cat log.txt'"
