@@ -1,0 +1,4 @@
+//! What several modules of tests need.
+
+pub mod model;
+pub mod postgres;
