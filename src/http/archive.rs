@@ -284,7 +284,12 @@ impl Plan {
         *counter += 1;
         if *counter > self.limits.files {
             let limit = self.limits.files as u64;
-            return Err(ApiError::too_large(&format!("the archive's {name} are"), limit, "MAX_INGEST_FILES"));
+            return Err(ApiError::too_large(
+                &format!("the archive's {name} are"),
+                limit,
+                "each",
+                "MAX_INGEST_FILES",
+            ));
         }
         match what {
             What::File(_) | What::HardLink(_) => {
@@ -301,7 +306,7 @@ impl Plan {
     }
 
     fn too_many_bytes(&self) -> ApiError {
-        ApiError::too_large("the unpacked archive is", self.limits.bytes, "MAX_INGEST_BYTES")
+        ApiError::too_large("the unpacked archive is", self.limits.bytes, "bytes", "MAX_INGEST_BYTES")
     }
 }
 

@@ -39,7 +39,7 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// How long a token is valid.
+/// How long a token is valid; 30 days unless said otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// For this long from now on.
@@ -48,10 +48,16 @@ pub enum Lifetime {
     Never,
 }
 
+impl Default for Lifetime {
+    fn default() -> Self {
+        Self::For(Duration::from_hours(30 * 24))
+    }
+}
+
 impl std::str::FromStr for Lifetime {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let hours = |n: u64| Ok(Self::For(Duration::from_secs(n * 3600)));
+        let hours = |n| Ok(Self::For(Duration::from_hours(n)));
         match text {
             "24h" => hours(24),
             "30d" => hours(30 * 24),
@@ -258,8 +264,10 @@ async fn issue(
     check_sub(&sub).map_err(ApiError::invalid)?;
     let tenant = fields.text("tenant")?.unwrap_or_else(|| DEFAULT_TENANT.into());
     check_tenant(&tenant).map_err(ApiError::invalid)?;
-    let lifetime = fields.text("expiresIn")?.unwrap_or_else(|| "30d".into());
-    let lifetime = lifetime.parse().map_err(|e| ApiError::invalid(format!("expiresIn: {e}")))?;
+    let lifetime = match fields.text("expiresIn")? {
+        None => Lifetime::default(),
+        Some(text) => text.parse().map_err(|e| ApiError::invalid(format!("expiresIn: {e}")))?,
+    };
     let issued = state.keys.issue(&sub, &tenant, lifetime);
     tracing::info!(target: "sqlfs::audit", route, request_id = &**request_id, sub, tenant, "token issued");
     let reply = json!({

@@ -38,7 +38,7 @@ pub struct Cap {
 
 impl Cap {
     fn refusal(self) -> ApiError {
-        ApiError::too_large("the body is", self.bytes, self.name)
+        ApiError::too_large("the body is", self.bytes, "bytes", self.name)
     }
 }
 

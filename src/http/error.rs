@@ -107,14 +107,11 @@ impl ApiError {
         )
     }
 
-    /// 413: a body or a sum of contents over its limit (`limit` names the setting).
-    pub fn too_large(what: &str, limit: u64, name: &str) -> Self {
-        Self::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "PAYLOAD_TOO_LARGE",
-            format!("{what} over the limit of {limit}"),
-        )
-        .extra("limit", json!(name))
+    /// 413: a body, a sum of contents or a number of files over its limit. `what` such
+    /// as `the body is`, `name` that of the setting.
+    pub fn too_large(what: &str, limit: u64, unit: &str, name: &str) -> Self {
+        let message = format!("{what} over the limit of {limit} {unit}");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "PAYLOAD_TOO_LARGE", message).extra("limit", json!(name))
     }
 
     /// 413: one file over MAX_FILE_WRITE_BYTES.

@@ -47,7 +47,7 @@ pub async fn ingest_files(
     let files = fields.text_map("files")?.ok_or_else(|| fields.missing("files"))?;
     let limits = limits(&state);
     if files.len() > limits.files {
-        return Err(ApiError::too_large("the files are", limits.files as u64, "MAX_INGEST_FILES"));
+        return Err(ApiError::too_large("the files are", limits.files as u64, "files", "MAX_INGEST_FILES"));
     }
     let mut bytes = 0;
     let (mut paths, mut contents) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
@@ -57,7 +57,7 @@ pub async fn ingest_files(
         check_file_size(&state, &path, data.len() as u64)?;
         bytes += data.len() as u64;
         if bytes > limits.bytes {
-            return Err(ApiError::too_large("the files are", limits.bytes, "MAX_INGEST_BYTES"));
+            return Err(ApiError::too_large("the files are", limits.bytes, "bytes", "MAX_INGEST_BYTES"));
         }
         paths.push(path);
         contents.push(data);

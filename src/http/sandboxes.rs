@@ -158,7 +158,7 @@ pub fn check_bulk(state: &HttpState, files: usize) -> ApiResult<()> {
     if files <= limit {
         return Ok(());
     }
-    Err(ApiError::too_large(&format!("{files} files are"), limit as u64, "MAX_BULK_WRITE_FILES"))
+    Err(ApiError::too_large(&format!("{files} files are"), limit as u64, "files", "MAX_BULK_WRITE_FILES"))
 }
 
 /// The limit of one file.
