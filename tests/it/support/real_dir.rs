@@ -219,8 +219,7 @@ impl RealDir {
         let kind = kind(FileType::from_raw_mode(stat.st_mode));
         let is_dir = kind == Kind::Dir;
         let nlink = u32::try_from(stat.st_nlink).expect("few links");
-        let mtime_ns = i64::try_from(stat.st_mtime).expect("in range") * 1_000_000_000
-            + i64::try_from(stat.st_mtime_nsec).expect("in range");
+        let mtime_ns = stat.st_mtime * 1_000_000_000 + i64::try_from(stat.st_mtime_nsec).expect("in range");
         Ok(Meta {
             kind,
             mode: stat.st_mode & 0o7777,
