@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
+use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::HttpState;
@@ -26,14 +26,14 @@ pub async fn exec_sync_batch(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Response> {
     query.none()?;
     let cap = Cap { bytes: EXEC_BODY_BYTES, name: "16 MiB" };
     let request = batch_request(body::json(&headers, body, cap).await?)?;
     let Target { caller, request_id, sandbox } = target;
     let items = state.service.exec_batch(&caller, &request_id, sandbox, request).await?;
-    let results: Vec<_> = items.into_iter().map(line).collect();
-    Ok(Json(json!({"results": results})))
+    let size = items.iter().map(output_size).sum();
+    body::reply(size, move || json!({"results": items.into_iter().map(line).collect::<Vec<_>>()})).await
 }
 
 fn batch_request(body: Value) -> ApiResult<BatchRequest> {
@@ -69,6 +69,14 @@ fn batch_request(body: Value) -> ApiResult<BatchRequest> {
         return Err(ApiError::invalid("atomic: not together with readOnly, which writes nothing"));
     }
     Ok(BatchRequest { scripts, total, each, read_only, atomic })
+}
+
+fn output_size(item: &BatchItem) -> usize {
+    match &item.result {
+        BatchResult::Done(reply) => reply.output.stdout.len() + reply.output.stderr.len(),
+        BatchResult::Failed(_, output, _) => output.stdout.len() + output.stderr.len(),
+        BatchResult::Skipped | BatchResult::OutOfTime => 0,
+    }
 }
 
 fn line(item: BatchItem) -> Value {

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
 use serde_json::Value;
@@ -24,8 +25,8 @@ const STALL: Duration = Duration::from_mins(1);
 /// still be sending, gets to read the refusal instead of a reset connection.
 const DISCARD: Duration = Duration::from_secs(2);
 
-/// From this size on JSON is parsed off the async workers.
-const PARSE_ELSEWHERE: usize = 256 << 10;
+/// From this size on JSON is parsed and written off the async workers.
+const ELSEWHERE: usize = 256 << 10;
 
 /// A limit and the name it has in messages.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +61,10 @@ fn pieces_within(
 ) -> ApiResult<impl Stream<Item = ApiResult<Bytes>> + use<>> {
     let data = body.into_data_stream();
     if declared(headers).is_some_and(|length| length > cap.bytes) {
-        discard(data);
+        // Who asks first has sent nothing yet, and reading on would invite it.
+        if !headers.contains_key(header::EXPECT) {
+            discard(data);
+        }
         return Err(cap.refusal());
     }
     Ok(stream::unfold((Some(data), 0u64), move |(data, before)| async move {
@@ -123,10 +127,20 @@ pub async fn parse(bytes: Bytes) -> ApiResult<Value> {
     if bytes.is_empty() {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    if bytes.len() < PARSE_ELSEWHERE {
+    if bytes.len() < ELSEWHERE {
         return json::parse(&bytes);
     }
     off_workers(move || json::parse(&bytes)).await?
+}
+
+/// A JSON reply around about `size` bytes of text; a large one is put together off the
+/// async workers.
+pub async fn reply(size: usize, build: impl FnOnce() -> Value + Send + 'static) -> ApiResult<Response> {
+    let write = move || build().to_string();
+    let text = if size < ELSEWHERE { write() } else { off_workers(write).await? };
+    let mut response = Body::from(text).into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
 }
 
 /// Runs blocking or long computing work on a blocking thread.

@@ -1,6 +1,5 @@
 //! Running one script: `exec-sync` (one reply) and `exec` (events, in `sse.rs`).
 
-use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -27,11 +26,12 @@ pub async fn exec_sync(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Response> {
     let (request, encoding) = read_request(&query, &headers, body).await?;
     let Target { caller, request_id, sandbox } = target;
     let reply = state.service.exec(&caller, &request_id, sandbox, request, None).await?;
-    Ok(Json(buffered(reply, encoding)))
+    let size = reply.output.stdout.len() + reply.output.stderr.len();
+    body::reply(size, move || buffered(reply, encoding)).await
 }
 
 /// `POST /v1/sandboxes/{id}/exec`.

@@ -147,11 +147,16 @@ impl Tags {
 }
 
 fn header_list(headers: &HeaderMap, name: HeaderName) -> Option<Tags> {
-    let value = headers.get(name)?.to_str().ok()?;
-    if value.trim() == "*" {
-        return Some(Tags::Any);
+    // What is no text must not count as absent: it becomes a tag that nothing has.
+    let lines: Vec<_> =
+        headers.get_all(name).iter().map(|line| line.to_str().unwrap_or("?").trim()).collect();
+    match lines[..] {
+        [] => None,
+        ["*"] => Some(Tags::Any),
+        _ => Some(Tags::These(
+            lines.iter().flat_map(|l| l.split(',')).map(|tag| tag.trim().to_owned()).collect(),
+        )),
     }
-    Some(Tags::These(value.split(',').map(|tag| tag.trim().to_owned()).collect()))
 }
 
 /// What a PUT asks of the file that is there.
@@ -298,6 +303,11 @@ mod tests {
         assert!(none_match(&format!("\"a\", W/{tag}")).matches(&tag));
         assert!(!none_match("\"a\"").matches(&tag));
         assert!(Precondition::of(&with(header::IF_MATCH, "abc")).is_err());
+        let bytes = HeaderValue::from_bytes(b"\"\xff\"").unwrap();
+        assert!(Precondition::of(&HeaderMap::from_iter([(header::IF_MATCH, bytes)])).is_err());
+        let mut two = with(header::IF_MATCH, "\"a\"");
+        two.append(header::IF_MATCH, tag.parse().unwrap());
+        assert!(Precondition::of(&two).unwrap().matches.unwrap().matches(&tag));
         assert!(Precondition::of(&with(header::IF_NONE_MATCH, "\"a\"")).is_err());
         assert!(Precondition::of(&with(header::IF_NONE_MATCH, "*")).unwrap().absent);
     }
