@@ -1,11 +1,9 @@
 //! The case suites straight on the interpreter.
 
-use std::fmt::Write as _;
-
 use sqlfs::exec::End;
 use sqlfs::fs::{NodeBody, Tree};
 
-use crate::support::cases::{self, ENV, Entry, Files, Outcome, Runner, Suite};
+use crate::support::cases::{self, ENV, Entry, Files, Outcome, Runner, check};
 use crate::support::scripts::Sandbox;
 
 /// Two cases print the name of the directory that they were recorded in.
@@ -56,28 +54,6 @@ fn files_below(sandbox: &Sandbox) -> Files {
         Some((name, entry(&path, &node.body, node.mode)))
     })
     .collect()
-}
-
-async fn check(suite: &Suite, runner: &(impl Runner + Sync)) {
-    let exceptions = cases::exceptions();
-    let (mut equal, mut wrong) = (0, String::new());
-    for case in &suite.cases {
-        match (case.check(runner).await, exceptions.get(&case.id)) {
-            (Ok(()), None) => equal += 1,
-            (Ok(()), Some(_)) => {
-                equal += 1;
-                let _ = writeln!(wrong, "{}: is listed as an exception and passes", case.id);
-            }
-            (Err(_), Some(_)) => {}
-            (Err(difference), None) => {
-                let _ = writeln!(wrong, "{}: {difference}\n    {:?}", case.id, case.script);
-            }
-        }
-    }
-    let all = suite.cases.len();
-    println!("{}: {equal} of {all} equal", suite.name);
-    assert!(wrong.is_empty(), "{}: {equal} of {all} equal\n{wrong}", suite.name);
-    assert!(equal * 100 >= all * suite.least_percent, "{}: {equal} of {all} are too few", suite.name);
 }
 
 #[tokio::test]

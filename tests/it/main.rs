@@ -3,6 +3,7 @@
 mod support;
 
 mod cases;
+mod cases_http;
 mod cli;
 mod crash;
 mod exec_script;

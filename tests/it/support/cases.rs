@@ -2,6 +2,7 @@
 //! scripts run is a [`Runner`], so that the same cases go through every surface.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use serde_json::Value;
@@ -83,6 +84,29 @@ pub fn exceptions() -> BTreeMap<String, String> {
         assert!(twice.is_none(), "{id} is listed twice");
     }
     exceptions
+}
+
+/// Runs a suite: every case is equal or listed with its reason, and enough are equal.
+pub async fn check(suite: &Suite, runner: &(impl Runner + Sync)) {
+    let exceptions = exceptions();
+    let (mut equal, mut wrong) = (0, String::new());
+    for case in &suite.cases {
+        match (case.check(runner).await, exceptions.get(&case.id)) {
+            (Ok(()), None) => equal += 1,
+            (Ok(()), Some(_)) => {
+                equal += 1;
+                let _ = writeln!(wrong, "{}: is listed as an exception and passes", case.id);
+            }
+            (Err(_), Some(_)) => {}
+            (Err(difference), None) => {
+                let _ = writeln!(wrong, "{}: {difference}\n    {:?}", case.id, case.script);
+            }
+        }
+    }
+    let all = suite.cases.len();
+    println!("{}: {equal} of {all} equal", suite.name);
+    assert!(wrong.is_empty(), "{}: {equal} of {all} equal\n{wrong}", suite.name);
+    assert!(equal * 100 >= all * suite.least_percent, "{}: {equal} of {all} are too few", suite.name);
 }
 
 impl Case {
