@@ -1,9 +1,11 @@
 //! The command line, as a user calls it: without a server, beside one, and over HTTP.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::support::server::{AUTH_SECRET, run};
-use crate::support::{Api, Server, TestStore, on_each_store};
+use crate::support::{Api, Server, TestStore, eventually, on_each_store};
 
 on_each_store![
     scripts_run_without_a_server,
@@ -169,8 +171,13 @@ async fn without_a_secret_one_is_made_and_kept() {
 #[tokio::test]
 async fn the_printed_curl_line_works_when_pasted() {
     let server = Server::start_with(TestStore::sqlite(), &[("AUTH_SECRET", "")]).await;
-    let logs = server.logs();
-    let start = logs.find("curl ").unwrap_or_else(|| panic!("no curl line:\n{logs}"));
+    // It is printed after the address, and ends with a blank line.
+    let (logs, start) = eventually("the curl line is printed", Duration::from_secs(10), || async {
+        let logs = server.logs();
+        let start = logs.find("curl ")?;
+        logs[start..].contains("\n\n").then_some((logs, start))
+    })
+    .await;
     // It may go on over lines that end in a backslash.
     let mut line = String::new();
     for part in logs[start..].lines() {

@@ -108,11 +108,9 @@ async fn gone_during_a_busy_loop(store: TestStore) {
     let api = server.api().await;
     let id = api.create().await;
     let mut times = Vec::new();
-    for script in [
-        "while :; do :; done",
-        "while :; do echo x >> f; done",
-        "for i in {1..1000000}; do cat f; done 2>&1 >/dev/null",
-    ] {
+    for script in
+        ["while :; do :; done", "while :; do echo x >> f; done", "for ((;;)); do cat f; done >/dev/null"]
+    {
         let mut live = api.live(&id, &json!({"script": format!("echo x > f; echo go; {script}")})).await;
         assert_eq!(live.next().await.expect("an event").data["data"], "go\n");
         drop(live);

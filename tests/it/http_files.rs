@@ -123,7 +123,7 @@ async fn patch_edits_text(store: TestStore) {
     api.exec(&id, "chmod 700 f").await;
     let swap = |old: &str, new: &str| json!({"oldString": old, "newString": new});
     let done = edit("/home/user/f", swap("one", "1")).await.expect(200).json();
-    assert_eq!(done, json!({"path": "/home/user/f", "replacements": 1, "size": 15}));
+    assert_eq!(done, json!({"path": "/home/user/f", "replacements": 1, "size": 14}));
     edit("/home/user/f", swap("three", "3")).await.refused(409, "EDIT_NO_MATCH");
     edit("/home/user/f", swap("two", "2")).await.refused(409, "EDIT_NOT_UNIQUE");
     let all = json!({"oldString": "two", "newString": "2", "replaceAll": true});

