@@ -170,7 +170,9 @@ pub fn store_url(config: &Config) -> Result<String, StartError> {
 fn make_data_dir(path: &Path) -> Result<(), StartError> {
     use std::os::unix::fs::DirBuilderExt;
     let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
-    made.map_err(|error| StartError::Failed(format!("cannot make SQLFS_DATA_DIR {}: {error}", path.display())))
+    made.map_err(|error| {
+        StartError::Failed(format!("cannot make SQLFS_DATA_DIR {}: {error}", path.display()))
+    })
 }
 
 /// AUTH_SECRET, or the generated one of the data folder; and whether it is that one.
@@ -215,7 +217,7 @@ async fn first_exec_line(service: &Service, keys: &Keys, url: &str) -> Result<St
         Err(SessionError::NameTaken(holder)) => holder.id,
         Err(error) => return Err(error),
     };
-    let token = keys.issue(LOCAL_OWNER, DEFAULT_TENANT, Lifetime::default()).token;
+    let token = keys.issue(LOCAL_OWNER, DEFAULT_TENANT, Lifetime::For(Duration::from_hours(30 * 24))).token;
     Ok(format!(
         "curl -s {url}/v1/sandboxes/{id}/exec-sync \\\n  -H 'Authorization: Bearer {token}' \\\n  \
          -H 'Content-Type: text/x-shellscript' \\\n  --data-binary 'echo \"hello from $(pwd)\" >> log.txt; cat log.txt'"

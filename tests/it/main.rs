@@ -1,10 +1,28 @@
 //! Integration tests: one binary, one module per behaviour.
 
+mod support;
+
+mod cases;
+mod cli;
+mod crash;
+mod exec_script;
 mod fs_change_set;
 mod fs_limits;
 mod fs_matrix;
-mod cases;
-mod exec_script;
 mod fs_model;
-mod support;
+mod http_auth;
+mod http_batch;
+mod http_disconnect;
+mod http_exec;
+mod http_files;
+mod http_ingest;
+mod http_input;
+mod http_sandboxes;
 mod http_serve;
+mod http_sse;
+mod lifecycle;
+mod outcome;
+mod proxy_rig;
+mod readme;
+mod real_tree;
+mod sessions;

@@ -50,8 +50,11 @@ impl Rig {
 
     fn over(store: Arc<dyn Store>) -> Self {
         let gates = GatedStore::new(store);
-        let settings =
-            Settings { acquire_timeout: Duration::from_secs(20), drain: Duration::from_secs(5), ..Settings::default() };
+        let settings = Settings {
+            acquire_timeout: Duration::from_secs(20),
+            drain: Duration::from_secs(5),
+            ..Settings::default()
+        };
         let stores: HashMap<TenantId, Arc<dyn Store>> =
             HashMap::from([(TenantId("default".into()), gates.clone() as Arc<dyn Store>)]);
         let interpreter = Arc::new(BashInterpreter::new(settings.max_execs));
@@ -75,7 +78,11 @@ impl Rig {
     }
 
     /// Starts an exec that goes on by itself.
-    fn spawn(&self, id: SandboxId, request: ExecRequest) -> tokio::task::JoinHandle<Result<ExecReply, SessionError>> {
+    fn spawn(
+        &self,
+        id: SandboxId,
+        request: ExecRequest,
+    ) -> tokio::task::JoinHandle<Result<ExecReply, SessionError>> {
         let (service, caller) = (self.service.clone(), self.caller.clone());
         tokio::spawn(async move { service.exec(&caller, "t", id, request, None).await })
     }
@@ -107,8 +114,14 @@ async fn a_second_service_sees_acknowledged_writes_at_once(store: TestStore) {
     let id = one.create().await;
     for n in 0..20 {
         let (writer, reader) = if n % 2 == 0 { (&one, &two) } else { (&two, &one) };
-        writer.exec(id, script(&format!("echo {n} > f; mkdir -p d{n}; echo x > d{n}/g"))).await.expect("a write");
-        assert_eq!(reader.out(id, read("cat f; ls -d d* | wc -l", n % 3 == 0)).await, format!("{n}\n{}\n", n + 1));
+        writer
+            .exec(id, script(&format!("echo {n} > f; mkdir -p d{n}; echo x > d{n}/g")))
+            .await
+            .expect("a write");
+        assert_eq!(
+            reader.out(id, read("cat f; ls -d d* | wc -l", n % 3 == 0)).await,
+            format!("{n}\n{}\n", n + 1)
+        );
     }
 }
 
@@ -202,7 +215,9 @@ async fn if_version_is_checked_again_after_a_lost_race(store: TestStore) {
     let won = fast.exec(id, script("echo 1 > n")).await.expect("the faster write");
     held.release();
     match late.await.unwrap() {
-        Err(SessionError::VersionMismatch { version, head }) => assert_eq!((version, head), (won.version, won.head)),
+        Err(SessionError::VersionMismatch { version, head }) => {
+            assert_eq!((version, head), (won.version, won.head))
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -248,7 +263,9 @@ async fn a_dropped_exec_leaves_nothing_and_frees_the_sandbox(store: TestStore) {
     let rig = Rig::on(&store).await;
     let id = rig.create().await;
     rig.exec(id, script("echo kept > f")).await.expect("a write");
-    for endless in ["echo lost > f; sleep 60", "echo lost > f; while :; do :; done", "echo lost > f; cat; sleep 60"] {
+    for endless in
+        ["echo lost > f; sleep 60", "echo lost > f; while :; do :; done", "echo lost > f; cat; sleep 60"]
+    {
         let (send, mut events) = tokio::sync::mpsc::channel(16);
         let (service, caller) = (rig.service.clone(), rig.caller.clone());
         let running =
@@ -286,8 +303,9 @@ async fn a_forced_deletion_ends_the_script(store: TestStore) {
     let id = rig.create().await;
     let (send, mut events) = tokio::sync::mpsc::channel(16);
     let (service, caller) = (rig.service.clone(), rig.caller.clone());
-    let running =
-        tokio::spawn(async move { service.exec(&caller, "t", id, script("echo x > f; sleep 60"), Some(send)).await });
+    let running = tokio::spawn(async move {
+        service.exec(&caller, "t", id, script("echo x > f; sleep 60"), Some(send)).await
+    });
     assert!(matches!(events.recv().await, Some(LiveEvent::Started)));
     rig.service.delete(&rig.caller, id, true).await.expect("deleted");
     assert!(matches!(running.await.unwrap(), Err(SessionError::NotFound)));
@@ -342,8 +360,11 @@ async fn a_batch_is_one_transaction_if_atomic(store: TestStore) {
     let run = async |scripts: &[&str], atomic| {
         rig.service.exec_batch(&rig.caller, "t", id, batch(scripts, atomic)).await.expect("results")
     };
-    let results =
-        run(&["mkdir d; cd d; echo one > f", "cat f; echo two >> f; ln f ../hard", "cat ../hard; rm f"], true).await;
+    let results = run(
+        &["mkdir d; cd d; echo one > f", "cat f; echo two >> f; ln f ../hard", "cat ../hard; rm f"],
+        true,
+    )
+    .await;
     let outputs: Vec<_> = results
         .iter()
         .map(|item| match &item.result {
@@ -416,6 +437,10 @@ async fn statements_per_exec(store: TestStore) {
     assert_eq!(counted(read("cat f1 f2 f3", false)).await, 1, "a warm read: one probe");
     assert_eq!(counted(script("cat f1")).await, 1, "a warm exec that changes nothing: one probe");
     assert_eq!(counted(script("echo x > f1")).await, 2, "a warm write: probe and commit");
-    assert_eq!(counted(script("for i in {1..200}; do echo y > f$i; done")).await, 2, "whatever the number of files");
+    assert_eq!(
+        counted(script("for i in {1..200}; do echo y > f$i; done")).await,
+        2,
+        "whatever the number of files"
+    );
     assert_eq!(counted(script("cd /tmp")).await, 2, "a directory that is kept: probe and update");
 }

@@ -101,7 +101,11 @@ impl Store for GatedStore {
     async fn create(&self, new: &NewSandbox, first: &ChangeSet) -> StoreResult<Created> {
         self.inner.create(new, first).await
     }
-    async fn load(&self, id: SandboxId, since: Option<(Version, Head)>) -> StoreResult<Option<(SandboxRow, Loaded)>> {
+    async fn load(
+        &self,
+        id: SandboxId,
+        since: Option<(Version, Head)>,
+    ) -> StoreResult<Option<(SandboxRow, Loaded)>> {
         self.inner.load(id, since).await
     }
     async fn blobs(&self, hashes: &[Sha256]) -> StoreResult<Vec<(Sha256, Bytes)>> {
@@ -113,7 +117,13 @@ impl Store for GatedStore {
     async fn flush_blobs(&self, blobs: &[(Sha256, Bytes)]) -> StoreResult<()> {
         self.inner.flush_blobs(blobs).await
     }
-    async fn resolve(&self, id: SandboxId, exec: ExecId, request: &str, actor: &str) -> StoreResult<Resolution> {
+    async fn resolve(
+        &self,
+        id: SandboxId,
+        exec: ExecId,
+        request: &str,
+        actor: &str,
+    ) -> StoreResult<Resolution> {
         self.inner.resolve(id, exec, request, actor).await
     }
     async fn keep_cwd(&self, id: SandboxId, seen: Head, cwd: &str) -> StoreResult<bool> {
