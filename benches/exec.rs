@@ -31,7 +31,7 @@ fn main() {
         floor_server(&args.next().expect("a database URL"));
     } else {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-        let database = runtime.block_on(postgres::Database::create("bench"));
+        let database = runtime.block_on(postgres::Database::new());
         run(&database.app_url());
     }
 }

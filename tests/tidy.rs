@@ -50,7 +50,6 @@ const BANNED: &[(&str, &[&str], &str)] = &[
     ("Instant::now(", &["clock.rs"], "use clock::now"),
     ("thread::sleep(", &[], "wait for the event itself, or use tokio::time::sleep"),
     ("process::exit(", &[], "return an exit code, so that everything is closed in order"),
-    ("mem::forget(", &[], "own it or drop it"),
     ("#[allow(", &[], "use #[expect(.., reason = ..)]"),
 ];
 

@@ -84,7 +84,7 @@ async fn list(target: &Target, args: &LsArgs) -> Result<String, CliError> {
     let reply = send(request).await?;
     let truncated = reply.headers().contains_key("x-truncated");
     let entries: Vec<Value> = reply.json().await?;
-    let alone = entries.len() == 1 && entries[0]["kind"] != "directory";
+    let alone = entries.len() == 1 && entries[0]["kind"] != "dir";
     let mut lines = String::new();
     for entry in &entries {
         let path = entry["path"].as_str().unwrap_or_default();
@@ -107,7 +107,7 @@ async fn list(target: &Target, args: &LsArgs) -> Result<String, CliError> {
 fn line(lines: &mut String, entry: &Value, name: &str, long: bool) {
     if long {
         let kind = match entry["kind"].as_str() {
-            Some("directory") => 'd',
+            Some("dir") => 'd',
             Some("symlink") => 'l',
             _ => '-',
         };

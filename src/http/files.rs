@@ -236,8 +236,7 @@ pub async fn put(
     let content: Arc<[Content]> = stage(&state, &target, vec![data]).await?.into();
     let edit: Edit<()> = Arc::new(move |copy| {
         precondition.check(copy, &path)?;
-        let directory = parent(&path);
-        copy.mkdir_all(directory).map_err(|errno| fs_error(errno, directory))?;
+        copy.make_parents(&path).map_err(|errno| fs_error(errno, parent(&path)))?;
         content
             .iter()
             .try_for_each(|content| content.write(copy, &path))

@@ -42,8 +42,7 @@ pub async fn write_files(
     let contents = stage(&state, &target, texts).await?;
     let edit: Edit<()> = Arc::new(move |copy| {
         for (path, content) in paths.iter().zip(&contents) {
-            let directory = parent(path);
-            copy.mkdir_all(directory).map_err(|errno| fs_error(errno, directory))?;
+            copy.make_parents(path).map_err(|errno| fs_error(errno, parent(path)))?;
             content.write(copy, path).map_err(|errno| fs_error(errno, path))?;
         }
         Ok(())

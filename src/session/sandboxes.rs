@@ -155,9 +155,7 @@ impl Inner {
                     }
                     _ => SessionError::Fs { errno, path: path.clone() },
                 };
-                if let Some((parent, _)) = path.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
-                    work.mkdir_all(parent).map_err(fail)?;
-                }
+                work.make_parents(path).map_err(fail)?;
                 work.write(path, text.as_bytes()).map_err(fail)?;
             }
             let changes = work

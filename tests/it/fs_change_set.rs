@@ -120,6 +120,20 @@ fn what_is_undone_within_the_exec_leaves_no_row() {
 }
 
 #[test]
+fn a_directory_of_the_same_time_and_links_makes_no_row_for_its_names() {
+    let mut sandbox = Committed::first();
+    sandbox.exec(|fs| {
+        fs.write("/tmp/a", b"1").expect("room");
+        fs.set_mtime("/tmp", 7, true).expect("there");
+    });
+    let changes = sandbox.exec(|fs| {
+        fs.rename("/tmp/a", "/tmp/b").expect("there");
+        fs.set_mtime("/tmp", 7, true).expect("there");
+    });
+    assert_eq!(rows(&changes), [0, 0, 1, 1]);
+}
+
+#[test]
 fn every_new_hash_is_named_even_if_another_file_of_the_base_has_it() {
     let mut sandbox = Committed::first();
     let data = b"the same bytes";
@@ -177,8 +191,8 @@ fn both_names_of_a_file_see_a_write_through_either() {
 
 #[test]
 fn changed_paths_are_counted_as_people_would() {
-    let mut sandbox = Committed::first();
     type Script = fn(&WorkingCopy);
+    let mut sandbox = Committed::first();
     let steps: [(u64, &str, Script); 11] = [
         (1, "a new file, not its directory", |fs| fs.write("/tmp/f", b"1").expect("room")),
         (1, "a new content", |fs| fs.write("/tmp/f", b"2").expect("room")),

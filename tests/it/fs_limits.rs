@@ -32,14 +32,15 @@ fn watch(fs: &WorkingCopy) -> Arc<Mutex<Vec<Fatal>>> {
 #[test]
 fn one_name_too_many_is_enospc_and_ends_the_exec() {
     // The first tree has four inodes.
-    let quota = Quota { entries: 6, ..ROOMY };
+    let quota = Quota { entries: 7, ..ROOMY };
     let fs = fresh(quota);
     let seen = watch(&fs);
     fs.mkdir("/tmp/d").expect("the fifth");
     fs.write("/tmp/f", b"").expect("the sixth");
-    let fatal = Fatal::Entries { limit: 6 };
+    fs.link("/tmp/f", "/tmp/f2").expect("the seventh name");
+    let fatal = Fatal::Entries { limit: 7 };
     assert_eq!(fs.fatal(), None);
-    assert_eq!(fs.link("/tmp/f", "/tmp/g"), Err(Errno::ENOSPC), "a second name counts too");
+    assert_eq!(fs.link("/tmp/f", "/tmp/g"), Err(Errno::ENOSPC), "names count, not inodes");
     assert_eq!(fs.fatal(), Some(fatal.clone()));
     for refused in [
         fs.write("/tmp/g", b""),
@@ -172,8 +173,9 @@ fn a_read_only_exec_latches_the_first_path_that_it_would_change() {
     }
     let fatal = Fatal::ReadOnly { path: "/tmp/f".to_owned() };
     assert_eq!(fs.fatal(), Some(fatal.clone()));
-    assert_eq!(*seen.lock().expect("no panic"), [fatal.clone()]);
-    assert_eq!(*watch(&fs).lock().expect("no panic"), [fatal], "a late hook is called at once");
+    for (log, when) in [(seen, "called once"), (watch(&fs), "a late hook is called at once")] {
+        assert_eq!(*log.lock().expect("no panic"), std::slice::from_ref(&fatal), "{when}");
+    }
     assert_eq!(fs.stat("/tmp/f", true).expect("untouched").size, 4);
     assert_eq!(fs.finish().expect_err("no change set"), Errno::EROFS);
 }
@@ -492,4 +494,21 @@ fn a_hook_may_look_at_the_working_copy_that_calls_it() {
     assert_eq!(fs.mkdir("/tmp/d"), Err(Errno::ENOSPC));
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     assert_eq!(fs.fatal(), Some(Fatal::Entries { limit: 1 }), "the first cause stays");
+}
+
+#[test]
+fn directories_too_deep_for_any_path_are_not_walked_but_can_be_removed() {
+    let fs = fresh(ROOMY);
+    let deep = format!("/tmp{}", "/d".repeat(2000));
+    fs.mkdir_all(&deep).expect("room");
+    fs.mkdir_all(&format!("/home/user{}", "/e".repeat(2000))).expect("room");
+    fs.rename("/home/user/e", &format!("{deep}/e")).expect("a move looks at no path below");
+    let tree = fs.tree().expect("alive");
+    assert_eq!(tree.entries(), 4004);
+    let longest = tree.walk("/", None).expect("root").map(|(path, ..)| path.len()).max();
+    assert_eq!(longest, Some(4094), "every path that is shown can be named");
+    let listed = Tree::first(1).0.path_changes(&tree);
+    assert_eq!(listed.iter().map(|change| change.path.len()).max(), Some(4094));
+    fs.remove_all("/tmp/d").expect("all of it");
+    assert_eq!(fs.tree().expect("alive").entries(), 4);
 }

@@ -101,7 +101,9 @@ impl Pair {
 
     fn compare_trees(&self, after: &str) {
         let mut seen = fs_ops::snapshot(&self.mine);
-        seen.values_mut().for_each(|entry| self.hide(&mut entry.meta));
+        for entry in seen.values_mut() {
+            self.hide(&mut entry.meta);
+        }
         assert_eq!(seen, self.real.snapshot(), "after {after}");
     }
 

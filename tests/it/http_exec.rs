@@ -220,7 +220,7 @@ async fn dry_run_names_changes_and_keeps_none(store: TestStore) {
     let ops = |path: &str| {
         changes.iter().find(|c| c["path"] == format!("/home/user/{path}")).map(|c| (&c["op"], &c["kind"]))
     };
-    assert_eq!(ops("d"), Some((&json!("added"), &json!("directory"))), "{reply}");
+    assert_eq!(ops("d"), Some((&json!("added"), &json!("dir"))), "{reply}");
     assert_eq!(ops("link"), Some((&json!("added"), &json!("symlink"))), "{reply}");
     let paths: Vec<&str> = changes.iter().map(|c| c["path"].as_str().expect("a path")).collect();
     assert!(paths.is_sorted(), "{paths:?}");

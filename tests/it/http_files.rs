@@ -204,7 +204,7 @@ async fn tree_lists_what_is_there(store: TestStore) {
     assert_eq!(mtime.timestamp_millis(), 981_173_106_789);
     let link = at("/home/user/d/l");
     assert_eq!((&link["kind"], &link["target"]), (&json!("symlink"), &json!("../x")));
-    assert_eq!((&at("/tmp")["kind"], &at("/tmp")["mode"]), (&json!("directory"), &json!(0o1777)));
+    assert_eq!((&at("/tmp")["kind"], &at("/tmp")["mode"]), (&json!("dir"), &json!(0o1777)));
     let below = api.tree(&id, "/home/user/d").await;
     assert!(
         below.iter().all(|e| e["path"].as_str().expect("a path").starts_with("/home/user/d")),

@@ -112,8 +112,8 @@ async fn a_second_process_on_the_same_folder_is_refused() {
 
 #[tokio::test]
 async fn two_replicas_share_one_database() {
-    let Some(store) = TestStore::postgres().await else { return };
-    let url = store.postgres_url().expect("Postgres").to_owned();
+    let store = TestStore::postgres().await;
+    let url = store.postgres_url().expect("Postgres");
     let first = Server::start(store).await;
     let second = Server::start_with(TestStore::sqlite(), &[("DATABASE_URL", &url)]).await;
     let (a, b) = (first.api().await, second.api().await);
@@ -130,8 +130,8 @@ async fn two_replicas_share_one_database() {
 
 #[tokio::test]
 async fn a_database_that_comes_late_is_waited_for_by_readyz() {
-    let Some(store) = TestStore::postgres().await else { return };
-    let url = store.postgres_url().expect("Postgres").to_owned();
+    let store = TestStore::postgres().await;
+    let url = store.postgres_url().expect("Postgres");
     let proxy = crate::support::proxy::Proxy::before(&url).await;
     let server = Server::start_with(store, &[("DATABASE_URL", &proxy.url(&url))]).await;
     let api = server.api().await;

@@ -26,3 +26,6 @@ mod proxy_rig;
 mod readme;
 mod real_tree;
 mod sessions;
+mod store_conformance;
+mod store_postgres;
+mod store_sqlite;

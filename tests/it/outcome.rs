@@ -13,16 +13,16 @@ use crate::support::{Api, Server, TestStore};
 const ROUNDS: usize = 200;
 const LONG: Duration = Duration::from_secs(30);
 
-/// A server whose Postgres is behind a proxy; `None` without `SQLFS_TEST_POSTGRES`.
-async fn new() -> Option<(Server, Proxy, Api, String)> {
-    let store = TestStore::postgres().await?;
-    let url = store.postgres_url().expect("Postgres").to_owned();
+/// A server whose Postgres is behind a proxy.
+async fn new() -> (Server, Proxy, Api, String) {
+    let store = TestStore::postgres().await;
+    let url = store.postgres_url().expect("Postgres");
     let proxy = Proxy::before(&url).await;
     let server = Server::start_with(store, &[("DATABASE_URL", &proxy.url(&url))]).await;
     let api = server.api().await;
     let id = api.create().await;
     api.exec(&id, "echo start > log").await;
-    Some((server, proxy, api, id))
+    (server, proxy, api, id)
 }
 
 /// Appends a line under a request id, by which the proxy knows the commit.
@@ -53,7 +53,7 @@ fn says_applied(reply: &Reply) -> bool {
 
 #[tokio::test]
 async fn every_answer_is_right_when_a_commit_is_cut() {
-    let Some((_server, proxy, api, id)) = new().await else { return };
+    let (_server, proxy, api, id) = new().await;
     let mut expected = vec!["start".to_owned()];
     let (mut applied, mut errors) = ([0, 0], 0);
     for round in 0..ROUNDS {
@@ -82,7 +82,7 @@ async fn every_answer_is_right_when_a_commit_is_cut() {
 
 #[tokio::test]
 async fn a_late_commit_commits_nothing() {
-    let Some((_server, proxy, api, id)) = new().await else { return };
+    let (_server, proxy, api, id) = new().await;
     let mut expected = vec!["start".to_owned()];
     for round in 0..20 {
         let request = format!("late-{round}-end");
@@ -111,7 +111,7 @@ async fn a_late_commit_commits_nothing() {
 
 #[tokio::test]
 async fn without_postgres_the_outcome_is_unknown_or_nothing_was_applied() {
-    let Some((_server, proxy, api, id)) = new().await else { return };
+    let (_server, proxy, api, id) = new().await;
     let mut expected = vec!["start".to_owned()];
     for action in [Action::CutBefore, Action::CutAfter] {
         let request = format!("away-{action:?}-end");
@@ -146,7 +146,7 @@ async fn without_postgres_the_outcome_is_unknown_or_nothing_was_applied() {
 
 #[tokio::test]
 async fn connections_that_die_between_execs_are_not_the_callers_matter() {
-    let Some((_server, proxy, api, id)) = new().await else { return };
+    let (_server, proxy, api, id) = new().await;
     for round in 0..10 {
         proxy.cut_all();
         let reply = append(&api, &id, &format!("idle-{round}")).await;

@@ -5,6 +5,7 @@ pub mod cases;
 pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
+pub mod model;
 pub mod postgres;
 pub mod proxy;
 #[cfg(target_os = "linux")]
@@ -16,7 +17,6 @@ pub use http::{Api, Reply};
 pub use server::{Server, TestStore};
 
 /// Makes each named `async fn(TestStore)` two tests: one on SQLite and one on Postgres.
-/// Without `SQLFS_TEST_POSTGRES` the second says so and ends; `tests/run` always sets it.
 macro_rules! on_each_store {
     ($($name:ident),+ $(,)?) => {
         mod sqlite {
@@ -31,9 +31,7 @@ macro_rules! on_each_store {
             $(
                 #[tokio::test]
                 async fn $name() {
-                    if let Some(store) = crate::support::TestStore::postgres().await {
-                        super::$name(store).await;
-                    }
+                    super::$name(crate::support::TestStore::postgres().await).await;
                 }
             )+
         }

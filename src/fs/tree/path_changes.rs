@@ -137,8 +137,13 @@ impl Changes<'_> {
                 (None, Some(node)) => (PathOp::Added, node.kind()),
                 (Some(node), None) => (PathOp::Removed, node.kind()),
                 (Some(was), Some(is)) => {
-                    let relisted = new.is_some_and(|ino| self.relisted.contains(&ino))
-                        || (old != new && !same_names(was, is));
+                    // Where another directory took its place, the same names count as
+                    // the same list.
+                    let relisted = if old == new {
+                        new.is_some_and(|ino| self.relisted.contains(&ino))
+                    } else {
+                        !same_names(was, is)
+                    };
                     if !differs(was, is, relisted) {
                         continue;
                     }

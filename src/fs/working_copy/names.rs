@@ -23,6 +23,15 @@ impl WorkingCopy {
         })
     }
 
+    /// Makes every directory above `path` that is missing. A file among them is ENOTDIR.
+    pub fn make_parents(&self, path: &str) -> Result<(), Errno> {
+        match path.trim_end_matches('/').rfind('/') {
+            // The slash at the end asks for a directory.
+            Some(at) => self.mkdir_all(&path[..=at]),
+            None => Ok(()),
+        }
+    }
+
     /// `mkdir -p`: existing directories (links to them too) are fine, a file on the way
     /// is ENOTDIR, as the last component EEXIST.
     pub fn mkdir_all(&self, path: &str) -> Result<(), Errno> {

@@ -60,15 +60,6 @@ impl Failure {
         }
     }
 
-    /// Back from a repeatable call inside a larger one.
-    pub(super) fn of_store(error: StoreError) -> Self {
-        match error {
-            StoreError::Unavailable(text) | StoreError::OutcomeUnknown(text) => Self::Unavailable(text),
-            StoreError::Refused(text) => Self::Refused(text),
-            StoreError::Inconsistent(text) => Self::Inconsistent(text),
-        }
-    }
-
     /// For calls that must not be repeated without knowing what became of the first.
     pub(super) fn of_commit(self) -> StoreError {
         match self {

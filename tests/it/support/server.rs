@@ -8,6 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use sqlfs::store::{Options, Store};
+
 use super::http::Api;
 use super::postgres::Database;
 
@@ -29,10 +31,19 @@ impl TestStore {
         Self { folder: tempfile::tempdir().expect("a temporary folder"), postgres: None }
     }
 
-    /// A new database on the Postgres of `SQLFS_TEST_POSTGRES`; `None` without it.
-    pub async fn postgres() -> Option<Self> {
-        let postgres = Database::fresh().await?;
-        Some(Self { folder: tempfile::tempdir().expect("a temporary folder"), postgres: Some(postgres) })
+    /// A new database on the Postgres of `SQLFS_TEST_POSTGRES`.
+    pub async fn postgres() -> Self {
+        let postgres = Some(Database::new().await);
+        Self { folder: tempfile::tempdir().expect("a temporary folder"), postgres }
+    }
+
+    /// The store itself, opened in this process.
+    pub async fn open(&self) -> Arc<dyn Store> {
+        let url = self.postgres_url().unwrap_or_else(|| {
+            std::fs::create_dir_all(self.data_dir()).expect("the data folder");
+            format!("sqlite:{}", self.data_dir().join("sqlfs.db").display())
+        });
+        sqlfs::store::open(&url, &Options::default()).await.expect("the store opens")
     }
 
     /// `sqlite` or `postgres`, for messages.
@@ -41,8 +52,8 @@ impl TestStore {
     }
 
     /// URL of the database for the app role, when the store is Postgres.
-    pub fn postgres_url(&self) -> Option<&str> {
-        self.postgres.as_ref().map(Database::url)
+    pub fn postgres_url(&self) -> Option<String> {
+        self.postgres.as_ref().map(Database::app_url)
     }
 
     /// The data folder (`SQLFS_DATA_DIR`); on Postgres it holds no sandboxes.

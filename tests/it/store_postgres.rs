@@ -1,0 +1,1 @@
+//! What is Postgres' own: row-level security, round trips, plans, lost connections.

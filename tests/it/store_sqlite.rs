@@ -1,0 +1,1 @@
+//! What is SQLite's own: the settings, and the exclusive hold on the folder.
