@@ -42,10 +42,12 @@ fn target(url: &str) -> StoreResult<Target<'_>> {
         Some(_) => {
             Err(StoreError::Refused("sqlite: needs a path, as in sqlite:./sqlfs-data/sqlfs.db".into()))
         }
-        None => Err(StoreError::Refused(format!(
-            "a store URL starts with postgres:// or sqlite:, this one with {:?}",
-            url.split(':').next().unwrap_or_default()
-        ))),
+        None => Err(StoreError::Refused(match url.split_once("://") {
+            Some((scheme, _)) => {
+                format!("a store URL starts with postgres:// or sqlite:, this one with {scheme:?}")
+            }
+            None => "a store URL starts with postgres:// or sqlite:, this one with neither".into(),
+        })),
     }
 }
 

@@ -54,7 +54,7 @@ fn options(url: &str) -> StoreResult<PgConnectOptions> {
     // The driver's message may quote the URL with its password.
     let options = PgConnectOptions::from_str(url).map_err(|_| {
         StoreError::Refused(
-            "the Postgres URL is malformed; it looks like postgres://user:password@host:5432/database".into(),
+            "the Postgres URL is malformed: it needs user, password, host, port and database".into(),
         )
     })?;
     Ok(options.application_name("sqlfs").disable_statement_logging())

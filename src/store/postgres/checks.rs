@@ -30,6 +30,10 @@ pub(super) async fn checks(store: &PostgresStore) -> StoreResult<Vec<Check>> {
 
 async fn all(conn: &mut Conn) -> Result<Vec<Check>, Failure> {
     let mut checks = server(conn).await?;
+    if checks.iter().any(|check| check.name == "server" && check.verdict == Verdict::Refuse) {
+        // What follows needs a server that it can write to.
+        return Ok(checks);
+    }
     let schema = migrate::look(conn).await?;
     checks.push(match schema {
         None => warn("schema", "there is none yet: `sqlfs migrate`, or `sqlfs serve`, makes it".into()),

@@ -83,11 +83,16 @@ impl Failure {
         }
     }
 
-    /// While a connection was being opened nothing had been sent yet.
+    /// While a connection was being opened nothing had been sent yet, and whatever the
+    /// server says against it (but for who we are) may pass.
     pub(super) fn of_connect(error: sqlx::Error) -> Self {
         match Self::of_call(error) {
-            Self::Lost(text) | Self::Contended(text) => Self::Unavailable(text),
-            other => other,
+            Self::Refused(text) => Self::Refused(text),
+            Self::Unavailable(text)
+            | Self::Lost(text)
+            | Self::Contended(text)
+            | Self::ContentGone(text)
+            | Self::Inconsistent(text) => Self::Unavailable(text),
         }
     }
 

@@ -50,7 +50,11 @@ impl Schema {
 
 /// The schema as it is; `None` in an empty database.
 pub(super) async fn look(conn: &mut Conn) -> Result<Option<Schema>, Failure> {
-    let there = conn.raw_rows(SHORT, "SELECT to_regclass('sqlfs_schema') IS NOT NULL").await?;
+    // Not to_regclass: it may answer from the backend's cache that the table is absent, when
+    // another process made it while this one waited for the lock.
+    let sql =
+        "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = 'sqlfs_schema' AND pg_table_is_visible(oid))";
+    let there = conn.raw_rows(SHORT, sql).await?;
     let there: bool = there.first().map_or(Ok(false), |row| row.try_get(0)).map_err(decoding)?;
     if !there {
         return Ok(None);
