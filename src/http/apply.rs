@@ -9,7 +9,7 @@ use crate::session::SessionError;
 /// Makes `base` and all entries below it. An entry that would end up outside of
 /// `base`, because a link of the sandbox leads there, is refused.
 pub fn apply(copy: &WorkingCopy, base: &str, entries: &[Entry]) -> Result<(), SessionError> {
-    copy.mkdir_all(&format!("{base}/")).map_err(|errno| fs_error(errno, base))?;
+    copy.make_dirs(base).map_err(|errno| fs_error(errno, base))?;
     let inside = copy.canonical(base).map_err(|errno| fs_error(errno, base))?;
     let mut checked = String::new();
     for entry in entries {
@@ -35,7 +35,7 @@ pub fn apply(copy: &WorkingCopy, base: &str, entries: &[Entry]) -> Result<(), Se
 }
 
 fn make_parent(copy: &WorkingCopy, directory: &str, inside: &str) -> Result<(), SessionError> {
-    copy.mkdir_all(&format!("{directory}/")).map_err(|errno| fs_error(errno, directory))?;
+    copy.make_dirs(directory).map_err(|errno| fs_error(errno, directory))?;
     let real = copy.canonical(directory).map_err(|errno| fs_error(errno, directory))?;
     let within =
         inside == "/" || real == inside || real.strip_prefix(inside).is_some_and(|r| r.starts_with('/'));

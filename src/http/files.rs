@@ -236,7 +236,8 @@ pub async fn put(
     let content: Arc<[Content]> = stage(&state, &target, vec![data]).await?.into();
     let edit: Edit<()> = Arc::new(move |copy| {
         precondition.check(copy, &path)?;
-        copy.make_parents(&path).map_err(|errno| fs_error(errno, parent(&path)))?;
+        let directory = parent(&path);
+        copy.make_dirs(directory).map_err(|errno| fs_error(errno, directory))?;
         content
             .iter()
             .try_for_each(|content| content.write(copy, &path))

@@ -42,7 +42,8 @@ pub async fn write_files(
     let contents = stage(&state, &target, texts).await?;
     let edit: Edit<()> = Arc::new(move |copy| {
         for (path, content) in paths.iter().zip(&contents) {
-            copy.make_parents(path).map_err(|errno| fs_error(errno, parent(path)))?;
+            let directory = parent(path);
+            copy.make_dirs(directory).map_err(|errno| fs_error(errno, directory))?;
             content.write(copy, path).map_err(|errno| fs_error(errno, path))?;
         }
         Ok(())

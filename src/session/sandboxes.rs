@@ -155,7 +155,10 @@ impl Inner {
                     }
                     _ => SessionError::Fs { errno, path: path.clone() },
                 };
-                work.make_parents(path).map_err(fail)?;
+                let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+                if !directory.is_empty() {
+                    work.make_dirs(directory).map_err(fail)?;
+                }
                 work.write(path, text.as_bytes()).map_err(fail)?;
             }
             let changes = work

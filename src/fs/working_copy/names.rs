@@ -23,13 +23,13 @@ impl WorkingCopy {
         })
     }
 
-    /// Makes every directory above `path` that is missing. A file among them is ENOTDIR.
-    pub fn make_parents(&self, path: &str) -> Result<(), Errno> {
-        match path.trim_end_matches('/').rfind('/') {
-            // The slash at the end asks for a directory.
-            Some(at) => self.mkdir_all(&path[..=at]),
-            None => Ok(()),
-        }
+    /// Makes `dir` and every directory above it that is missing, for something that is
+    /// to be put there: a file in the way is ENOTDIR, wherever it stands.
+    pub fn make_dirs(&self, dir: &str) -> Result<(), Errno> {
+        self.mkdir_all(dir).map_err(|errno| match errno {
+            Errno::EEXIST => Errno::ENOTDIR,
+            other => other,
+        })
     }
 
     /// `mkdir -p`: existing directories (links to them too) are fine, a file on the way
