@@ -25,8 +25,9 @@ const ALIAS_WORDS: usize = 20_000;
 /// Brackets in brackets of a jq, yq or bc program, and in a find expression.
 const NESTING: usize = 500;
 
-/// `if`, `def` and other openers of a jq program, which need no bracket to nest.
-const OPENERS: usize = 5_000;
+/// Bytes of a jq or yq program: as long as one argument of a command may be on Linux.
+/// Its parser recurses in many ways that need no bracket.
+const PROGRAM_BYTES: usize = 128 << 10;
 
 /// Tests and operators of one find expression: each is a level of its parser.
 const FIND_WORDS: usize = 20_000;
@@ -77,8 +78,7 @@ pub fn may_be_parser_bomb(text: &[u8]) -> bool {
 
 /// Whether text would overflow the parser if it were run: `time` after `time`, with few
 /// other words (options, `!`) between them.
-#[must_use]
-pub fn is_parser_bomb(text: &[u8]) -> bool {
+fn is_parser_bomb(text: &[u8]) -> bool {
     if !may_be_parser_bomb(text) {
         return false;
     }
@@ -135,47 +135,63 @@ pub fn check_command(name: &str, args: &[String]) -> Result<(), Refused> {
     }
     match name {
         "jq" | "yq" => check_program(name, args)?,
-        "bc" | "expr" => check_brackets(name, args.iter())?,
+        "bc" | "expr" | "awk" => check_brackets(name, args.iter().map(String::as_str))?,
         "find" => check_find(args)?,
         _ => {}
     }
     args.iter().try_for_each(|arg| check_text(arg))
 }
 
-/// A jq program is among the words that are not data; file names nest in nothing.
+/// A jq program is among the words that are not data.
 fn check_program(name: &str, args: &[String]) -> Result<(), Refused> {
     let mut args = args.iter();
-    let mut programs = Vec::new();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--args" | "--jsonargs" => break,
             "--arg" | "--argjson" | "--slurpfile" | "--rawfile" => {
                 let _ = (args.next(), args.next());
             }
-            _ => programs.push(arg),
+            _ => check_program_text(name, arg)?,
         }
-    }
-    check_brackets(name, programs.iter().copied())?;
-    let openers = |text: &str| {
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        words.filter(|word| matches!(*word, "if" | "def" | "try" | "reduce" | "foreach" | "label")).count()
-    };
-    if programs.iter().any(|text| text.len() > 2 * OPENERS && openers(text) > OPENERS) {
-        return refuse(format!("{name}: the program has more than {OPENERS} if, def, try, reduce, foreach or label"));
     }
     Ok(())
 }
 
-fn check_brackets<'a>(name: &str, args: impl Iterator<Item = &'a String>) -> Result<(), Refused> {
+/// Refuses a jq program that would overflow its parser.
+pub fn check_program_text(name: &str, text: &str) -> Result<(), Refused> {
+    if text.len() > PROGRAM_BYTES {
+        return refuse(format!("{name}: the program is longer than {PROGRAM_BYTES} bytes"));
+    }
+    check_brackets(name, std::iter::once(text))
+}
+
+/// The files that a jq command may read its program from, as named in its arguments.
+#[must_use]
+pub fn program_files(args: &[String]) -> Vec<&str> {
+    let short = |arg: &str| arg.starts_with('-') && !arg.starts_with("--") && arg.contains('f');
+    let mut files: Vec<&str> = args.iter().filter_map(|arg| arg.strip_prefix("--from-file=")).collect();
+    for pair in args.windows(2) {
+        if pair[0] == "--from-file" || short(&pair[0]) {
+            files.push(&pair[1]);
+        }
+    }
+    // An argument after other options may be the file too: jq takes the first operand.
+    if !files.is_empty() || args.iter().any(|arg| short(arg)) {
+        files.extend(args.iter().map(String::as_str).find(|arg| !arg.starts_with('-')));
+    }
+    files
+}
+
+fn check_brackets<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Result<(), Refused> {
     let mut depth = 0_usize;
-    for byte in args.filter(|arg| !arg.is_empty()).flat_map(|arg| arg.bytes()) {
+    for byte in texts.flat_map(str::bytes) {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth > NESTING {
-            return refuse(format!("{name}: the arguments nest deeper than {NESTING} brackets"));
+            return refuse(format!("{name}: brackets nest deeper than {NESTING}"));
         }
     }
     Ok(())

@@ -89,7 +89,8 @@ async fn the_cases_are_equal_but_for_the_listed() {
 
 #[test]
 fn every_exception_names_a_case() {
-    let known: Vec<String> = cases::suites().into_iter().flat_map(|suite| suite.cases).map(|c| c.id).collect();
+    let known: Vec<String> =
+        cases::suites().into_iter().flat_map(|suite| suite.cases).map(|c| c.id).collect();
     for id in cases::exceptions().keys() {
         assert!(known.contains(id), "{id} is no case");
     }

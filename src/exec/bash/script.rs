@@ -27,14 +27,8 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     let started = clock::now();
     stop.start(started);
     let mut warnings = Vec::new();
-    let working_copy = Arc::new(WorkingCopy::new(
-        job.base,
-        job.next_ino,
-        job.mode,
-        job.quota,
-        job.content,
-        clock::wall_ns,
-    ));
+    let working_copy =
+        Arc::new(WorkingCopy::new(job.base, job.next_ino, job.mode, job.quota, job.content, clock::wall_ns));
     let told = stop.clone();
     working_copy.on_fatal(Box::new(move |_| told.stop(Cause::Fs)));
     if !working_copy.stat(&job.cwd, true).is_ok_and(|stat| stat.kind == Kind::Dir) {
@@ -44,7 +38,7 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     let script: Arc<str> = if job.debug { format!("set -x; {}", job.script) } else { job.script }.into();
     let seen = Arc::new(Seen::default());
     let mut bash = Bash::builder()
-        .fs(Arc::new(SandboxFs::new(working_copy.clone(), job.quota, seen.clone())))
+        .fs(Arc::new(SandboxFs::new(working_copy.clone(), job.quota, seen.clone(), stop.clone())))
         .username("user")
         .hostname("sandbox")
         .limits(limits::execution(&job.quota, job.timeout))
@@ -142,4 +136,3 @@ fn finish(working_copy: &WorkingCopy, stop: &Stop, end: End, mode: Mode) -> (End
         },
     }
 }
-

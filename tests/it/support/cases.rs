@@ -64,7 +64,8 @@ pub struct Suite {
 /// Both suites.
 pub fn suites() -> [Suite; 2] {
     let agent = lines("agent-scripts.jsonl").iter().map(|case| agent_case(case, &fixture())).collect();
-    let faults = lines("cases.jsonl").iter().filter(|case| case["kind"] == "script").map(fault_case).collect();
+    let faults =
+        lines("cases.jsonl").iter().filter(|case| case["kind"] == "script").map(fault_case).collect();
     let suites = [
         Suite { name: "agent-scripts", cases: agent, least_percent: 94 },
         Suite { name: "cases", cases: faults, least_percent: 88 },

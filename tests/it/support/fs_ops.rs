@@ -262,8 +262,7 @@ pub fn working_copy(base: &Tree, next_ino: u64, blobs: &Arc<Blobs>) -> WorkingCo
 }
 
 /// More than any test needs.
-pub const ROOMY: Quota =
-    Quota { entries: 1_000_000, bytes: 1 << 40, file_bytes: 1 << 30, memory: 1 << 32 };
+pub const ROOMY: Quota = Quota { entries: 1_000_000, bytes: 1 << 40, file_bytes: 1 << 30, memory: 1 << 32 };
 
 /// Contents by hash: what a store would keep.
 #[derive(Default)]

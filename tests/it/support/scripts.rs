@@ -32,8 +32,7 @@ impl ContentSource for Contents {
 }
 
 /// Limits that no test meets by accident.
-pub const QUOTA: Quota =
-    Quota { entries: 200_000, bytes: 1 << 30, file_bytes: 256 << 20, memory: 256 << 20 };
+pub const QUOTA: Quota = Quota { entries: 200_000, bytes: 1 << 30, file_bytes: 256 << 20, memory: 256 << 20 };
 
 /// One interpreter for all tests that do not look at its threads.
 pub static INTERPRETER: LazyLock<BashInterpreter> = LazyLock::new(|| BashInterpreter::new(8));
