@@ -10,10 +10,10 @@ use super::pool::STACK_BYTES;
 
 /// Stack that commands nested in commands may use; what lies above it is for the one
 /// command that comes last.
-pub const SCRIPT_STACK_BYTES: usize = 192 << 20;
+pub const SCRIPT_STACK_BYTES: usize = 32 << 20;
 
 /// A thread that used more stack than this is not kept: it would hold that memory.
-pub const WORN_BYTES: usize = 16 << 20;
+pub const WORN_BYTES: usize = 8 << 20;
 
 /// `time time time …`: each is a level of the parser, and the only keyword that the
 /// engine's own depth limit does not count.

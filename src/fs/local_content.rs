@@ -101,3 +101,64 @@ impl Buffer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes that growing moved, at most: a buffer that got another address or size was
+    /// copied whole.
+    struct Copied {
+        place: (usize, usize),
+        bytes: u64,
+    }
+
+    impl Copied {
+        fn watch(&mut self, buffer: &BytesMut) {
+            let place = (buffer.as_ptr() as usize, buffer.capacity());
+            if place != self.place {
+                self.bytes += buffer.len() as u64;
+                self.place = place;
+            }
+        }
+    }
+
+    fn append(contents: &mut LocalContents, copied: &mut Copied, data: &[u8]) {
+        contents.edit(1, data.len(), |buffer| {
+            buffer.extend_from_slice(data);
+            copied.watch(buffer);
+        });
+    }
+
+    #[test]
+    fn appending_in_a_loop_copies_each_byte_a_bounded_number_of_times() {
+        for read_between in [false, true] {
+            let mut contents = LocalContents::default();
+            let mut copied = Copied { place: (0, 0), bytes: 0 };
+            contents.put(1, Bytes::new());
+            for _ in 0..10_000 {
+                append(&mut contents, &mut copied, b"0123456789");
+                if read_between {
+                    // A reader that lets go before the next append.
+                    assert!(contents.get(1).is_some_and(|data| data.ends_with(b"789")));
+                }
+            }
+            assert_eq!(contents.held(), 100_000);
+            assert!(copied.bytes <= 3 * 100_000, "copied {} bytes, reading: {read_between}", copied.bytes);
+        }
+    }
+
+    #[test]
+    fn a_reader_keeps_what_it_read() {
+        let mut contents = LocalContents::default();
+        contents.put(1, Bytes::from_static(b"old"));
+        let before = contents.get(1).unwrap();
+        contents.edit(1, 4, |buffer| buffer.extend_from_slice(b" new"));
+        let after = contents.get(1).unwrap();
+        contents.edit(1, 0, |buffer| buffer[0] = b'O');
+        assert_eq!((&before[..], &after[..]), (&b"old"[..], &b"old new"[..]));
+        assert_eq!(contents.get(1).unwrap(), &b"Old new"[..]);
+        contents.remove(1);
+        assert_eq!((contents.held(), contents.get(1)), (0, None));
+    }
+}

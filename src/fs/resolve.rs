@@ -69,6 +69,11 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// Whether the last component is neither `/` nor `.` nor `..`.
+    pub fn is_name(&self) -> bool {
+        matches!(self.last, Last::Name { .. })
+    }
+
     /// The entry meant by the last component; `special` is the error for `/`, `.` and
     /// `..`.
     pub fn entry(&self, special: Errno) -> Result<(&'a str, Option<Ino>), Errno> {

@@ -28,8 +28,10 @@ struct Totals {
     /// Directory entries.
     names: u64,
     dirs: u64,
-    /// Bytes of names and link targets.
-    text: u64,
+    /// Bytes of names.
+    name_text: u64,
+    /// Bytes of link targets.
+    link_text: u64,
 }
 
 /// Rows that do not make a tree: a broken store or a bug. Never a user's fault.
@@ -87,6 +89,11 @@ impl Tree {
         self.totals.bytes
     }
 
+    /// Sum of the lengths of all link targets. O(1).
+    pub(crate) fn link_bytes(&self) -> u64 {
+        self.totals.link_text
+    }
+
     /// Memory that this tree holds, bytes, estimated from above in O(1).
     #[must_use]
     pub fn weight(&self) -> u64 {
@@ -95,8 +102,8 @@ impl Tree {
         const NODE: u64 = 2 * size_of::<(Ino, Node)>() as u64 + 24;
         const NAME: u64 = 2 * size_of::<(Name, Ino)>() as u64 + 40;
         const DIR: u64 = 16 * size_of::<(Name, Ino)>() as u64 + 96;
-        let Totals { bytes: _, names, dirs, text } = self.totals;
-        256 + self.entries() * NODE + names * NAME + dirs * DIR + text
+        let Totals { bytes: _, names, dirs, name_text, link_text } = self.totals;
+        256 + self.entries() * NODE + names * NAME + dirs * DIR + name_text + link_text
     }
 
     pub(crate) fn entries_of(&self, dir: Ino) -> Option<&OrdMap<Name, Ino>> {
@@ -142,7 +149,7 @@ impl Tree {
         let old = entries.insert(name, ino);
         if old.is_none() {
             self.totals.names += 1;
-            self.totals.text += len;
+            self.totals.name_text += len;
         }
         old
     }
@@ -151,7 +158,7 @@ impl Tree {
         let NodeBody::Dir { entries } = &mut self.nodes.get_mut(&dir)?.body else { return None };
         let taken = entries.remove_with_key(name)?;
         self.totals.names -= 1;
-        self.totals.text -= name.len() as u64;
+        self.totals.name_text -= name.len() as u64;
         Some(taken)
     }
 }
@@ -161,21 +168,26 @@ impl Totals {
         self.bytes += node.file_size();
         self.dirs += u64::from(node.kind() == Kind::Dir);
         self.names += node.entries().map_or(0, OrdMap::len) as u64;
-        self.text += text_of(node);
+        let (names, links) = text_of(node);
+        self.name_text += names;
+        self.link_text += links;
     }
 
     fn sub(&mut self, node: &Node) {
         self.bytes -= node.file_size();
         self.dirs -= u64::from(node.kind() == Kind::Dir);
         self.names -= node.entries().map_or(0, OrdMap::len) as u64;
-        self.text -= text_of(node);
+        let (names, links) = text_of(node);
+        self.name_text -= names;
+        self.link_text -= links;
     }
 }
 
-fn text_of(node: &Node) -> u64 {
+/// Bytes of its names and of its link target.
+fn text_of(node: &Node) -> (u64, u64) {
     match &node.body {
-        NodeBody::File { .. } => 0,
-        NodeBody::Dir { entries } => entries.keys().map(|name| name.len() as u64).sum(),
-        NodeBody::Symlink { target } => target.len() as u64,
+        NodeBody::File { .. } => (0, 0),
+        NodeBody::Dir { entries } => (entries.keys().map(|name| name.len() as u64).sum(), 0),
+        NodeBody::Symlink { target } => (0, target.len() as u64),
     }
 }

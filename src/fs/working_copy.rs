@@ -45,9 +45,10 @@ pub enum Mode {
 /// Limits of one sandbox and one exec.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
-    /// Inodes in the tree (MAX_SANDBOX_ENTRIES).
+    /// Names in the tree, the root included (MAX_SANDBOX_ENTRIES). Every inode has one,
+    /// a file with hard links several.
     pub entries: u64,
-    /// Sum of file sizes (MAX_SANDBOX_BYTES).
+    /// Sum of file sizes and lengths of link targets (MAX_SANDBOX_BYTES).
     pub bytes: u64,
     /// Size of one file: larger is EFBIG, which is not fatal.
     pub file_bytes: u64,

@@ -237,7 +237,7 @@ async fn a_write_in_a_read_only_exec_fails_and_is_latched() {
         ("echo before; touch a", "/home/user/a"),
         ("echo before; echo x > b; echo y > c", "/home/user/b"),
         ("echo before; mkdir -p d/e || while :; do :; done", "/home/user/d"),
-        ("echo before; rm -rf /home/user; sleep 50", "/home/user"),
+        ("echo before; rm -r /home/user; sleep 50", "/home/user"),
         ("echo before; mv /home/user /tmp/x; true", "/home/user"),
         ("echo before; ln -s x l 2>/dev/null; chmod 700 /tmp", "/home/user/l"),
     ] {

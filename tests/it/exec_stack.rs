@@ -70,12 +70,12 @@ fn chains() -> Vec<Probe> {
         probe("time", "time ".repeat(100_000) + "true", REFUSED),
         probe("time with options", "time -p ! ".repeat(100_000) + "true", REFUSED),
         probe("time in continued lines", "ti\\\nme ".repeat(100_000) + "true", REFUSED),
-        probe("time in eval", r#"x=$(printf 'time %.0s' {1..20000}); eval "$x true""#, REFUSED),
-        probe("time in bash -c", r#"x=$(printf 'time %.0s' {1..20000}); bash -c "$x true""#, REFUSED),
-        probe("time in a trap", r#"x=$(printf 'time %.0s' {1..20000}); trap "$x true" EXIT"#, REFUSED),
-        probe("time in source", "printf 'time %.0s' {1..20000} > f; . ./f", REFUSED),
-        probe("time in bash", "printf 'time %.0s' {1..20000} > f; bash f", REFUSED),
-        probe("time in a script", "printf 'time %.0s' {1..20000} > f; chmod +x f; ./f", REFUSED),
+        probe("time in eval", r#"x=$(printf 'time %.0s' {1..9000}); eval "$x true""#, REFUSED),
+        probe("time in bash -c", r#"x=$(printf 'time %.0s' {1..9000}); bash -c "$x true""#, REFUSED),
+        probe("time in a trap", r#"x=$(printf 'time %.0s' {1..9000}); trap "$x true" EXIT"#, REFUSED),
+        probe("time in source", "printf 'time %.0s' {1..9000} > f; . ./f", REFUSED),
+        probe("time in bash", "printf 'time %.0s' {1..9000} > f; bash f", REFUSED),
+        probe("time in a script", "printf 'time %.0s' {1..9000} > f; chmod +x f; ./f", REFUSED),
         probe(
             "time in an alias",
             format!("shopt -s expand_aliases\nalias t='time '\n{}true", "t ".repeat(100_000)),
@@ -83,7 +83,7 @@ fn chains() -> Vec<Probe> {
         ),
         // No level is too deep as long as the text is short.
         probe("time that is fine", "time ".repeat(1_000) + "true", "Exited(0)"),
-        probe("time as data", "printf 'time %.0s' {1..20000} > f; wc -w f", "Exited(0)"),
+        probe("time as data", "printf 'time %.0s' {1..9000} > f; wc -w f", "Exited(0)"),
     ];
     let words = [
         "command ",

@@ -18,12 +18,16 @@ use sqlfs::fs::{Kind, NodeBody, PathChange, PathOp, Tree};
 
 use crate::support::fs_ops::{self, Blobs, FsOp, clock, execs, root_only, working_copy};
 
-fn config(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, max_shrink_iters: 20_000, ..ProptestConfig::default() }
+/// 400 cases, more by PROPTEST_CASES. A failure prints the smallest operations that
+/// show it, and its seed goes to `tests/proptest-regressions`, from where it is run
+/// first the next time.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases.max(400), max_shrink_iters: 20_000, ..default }
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config())]
 
     /// Same result, same errno, same tree, whatever is done; also when the tree was
     /// committed and loaded between two of the operations.
@@ -64,7 +68,7 @@ fn comparable(outcome: fs_ops::Outcome, real: &crate::support::real_dir::RealDir
 }
 
 proptest! {
-    #![proptest_config(config(400))]
+    #![proptest_config(config())]
 
     /// `base.apply(finish().delta)` is the tree that the script saw; the change set
     /// holds what the commit needs and nothing that did not change.

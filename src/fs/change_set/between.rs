@@ -86,3 +86,45 @@ fn same_row(old: &Node, new: &Node) -> bool {
     };
     same_body && (old.mode, old.mtime_ns, old.nlink) == (new.mode, new.mtime_ns, new.nlink)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::cmp::Ordering;
+
+    use imbl::OrdMap;
+
+    thread_local! {
+        static COMPARED: Cell<u32> = const { Cell::new(0) };
+    }
+
+    #[derive(Clone, PartialEq, Eq)]
+    struct Counted(u64);
+
+    impl PartialOrd for Counted {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
+        }
+    }
+
+    impl Ord for Counted {
+        fn cmp(&self, other: &Self) -> Ordering {
+            COMPARED.set(COMPARED.get() + 1);
+            self.0.cmp(&other.0)
+        }
+    }
+
+    /// All costs of this module rest on what imbl does not promise in words: that a
+    /// diff skips what two maps share.
+    #[test]
+    fn a_diff_of_large_maps_looks_at_what_changed_only() {
+        let before: OrdMap<Counted, u64> = (0..100_000).map(|n| (Counted(n * 2), n)).collect();
+        let mut after = before.clone();
+        after.insert(Counted(100_001), 0);
+        after.insert(Counted(40_000), 7);
+        after.remove(&Counted(160_000));
+        COMPARED.set(0);
+        assert_eq!(before.diff(&after).count(), 3);
+        assert!(COMPARED.get() < 2_000, "{} comparisons", COMPARED.get());
+    }
+}

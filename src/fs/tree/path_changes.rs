@@ -9,13 +9,15 @@ use super::Tree;
 use crate::fs::change_set::between::differs;
 use crate::fs::change_set::{Delta, PathChange, PathOp};
 use crate::fs::node::{Kind, Name, Node, ROOT};
+use crate::fs::path::PATH_MAX;
 use crate::ids::Ino;
 
 impl Tree {
     /// Every path that differs between `self` (before) and `after`, sorted by path
     /// bytes: the answer of a dry run. Finding the differences costs O(changed) where
     /// the trees share subtrees; naming them costs one pass over the entries of both.
-    /// A directory in which entries came or went is not listed for that alone.
+    /// A directory in which entries came or went is not listed for that alone. Paths
+    /// too long for any call to name are left out.
     #[must_use]
     pub fn path_changes(&self, after: &Self) -> Vec<PathChange> {
         let delta = Delta::between(self, after);
@@ -84,12 +86,17 @@ impl<'t> Namer<'t> {
         namer
     }
 
-    /// Path of a directory, empty for the root; `None` when it is not in the tree.
+    /// Path of a directory, empty for the root; `None` when it is not in the tree or
+    /// too deep to have a path.
     fn path(&self, mut dir: Ino) -> Option<String> {
-        let mut parts = Vec::new();
+        let (mut parts, mut len) = (Vec::new(), 0);
         while dir != ROOT {
             let (parent, name) = self.dirs.get(&dir)?;
             parts.push(*name);
+            len += 1 + name.len();
+            if len >= PATH_MAX {
+                return None;
+            }
             dir = *parent;
         }
         Some(parts.iter().rev().flat_map(|name| ["/", name]).collect())
@@ -109,6 +116,9 @@ impl Changes<'_> {
     fn compare(&mut self, path: String, old: Option<Ino>, new: Option<Ino>) {
         let mut open = vec![(path, old, new)];
         while let Some((path, old, new)) = open.pop() {
+            if path.len() >= PATH_MAX {
+                continue;
+            }
             let node_of = |tree: &Tree, ino: Option<Ino>| ino.and_then(|ino| tree.node(ino).cloned());
             let (was, is) = (node_of(self.before, old), node_of(self.after, new));
             // The same directory at the same place: its own differences are found by
@@ -127,8 +137,13 @@ impl Changes<'_> {
                 (None, Some(node)) => (PathOp::Added, node.kind()),
                 (Some(node), None) => (PathOp::Removed, node.kind()),
                 (Some(was), Some(is)) => {
-                    let relisted = new.is_some_and(|ino| self.relisted.contains(&ino))
-                        || (old != new && !same_names(was, is));
+                    // Where another directory took its place, the same names count as
+                    // the same list.
+                    let relisted = if old == new {
+                        new.is_some_and(|ino| self.relisted.contains(&ino))
+                    } else {
+                        !same_names(was, is)
+                    };
                     if !differs(was, is, relisted) {
                         continue;
                     }

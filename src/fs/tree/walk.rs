@@ -4,14 +4,15 @@ use imbl::ordmap;
 
 use super::Tree;
 use crate::fs::node::{Name, Node};
-use crate::fs::{Errno, Kind};
+use crate::fs::{Errno, Kind, path};
 use crate::ids::Ino;
 
 impl Tree {
     /// Entries below `path` (which is included), sorted by path bytes, so that a
     /// directory comes before what is in it; at most `depth` levels below it (`None`:
     /// all). A link as `path` is followed, others are not. Paths start with `path` as
-    /// given, without slashes at its end. Lazy.
+    /// given, without slashes at its end. Moves can nest directories so deep that no
+    /// path can name what is in them ([`path::PATH_MAX`]); that is left out. Lazy.
     pub fn walk(
         &self,
         path: &str,
@@ -80,6 +81,9 @@ impl<'t> Iterator for Walk<'t> {
                 self.frames.pop();
                 continue;
             };
+            if frame.path.len() + 1 + name.len() >= path::PATH_MAX {
+                continue;
+            }
             // A name without a node cannot be in a tree: from_rows and apply refuse it.
             let Some(node) = self.tree.node(ino) else { continue };
             if node.kind() == Kind::Dir {

@@ -31,15 +31,28 @@ impl WorkingCopy {
         if new > self.quota.file_bytes {
             return Err(Errno::EFBIG.into());
         }
+        self.room_for_more(state, new - old)
+    }
+
+    /// Room for a link target. It counts like the content of a file, so that links
+    /// cannot grow a tree past its quota; only files show up in the sum that users see.
+    pub(super) fn room_for_target(&self, state: &State, target: &str) -> Result<(), Fail> {
+        let len = target.len() as u64;
+        self.room_for_more(state, len)?;
+        self.room_in_memory(state, 0, len)
+    }
+
+    fn room_for_more(&self, state: &State, more: u64) -> Result<(), Fail> {
         let limit = self.quota.bytes;
-        let others = state.tree.bytes() - old;
-        if others.saturating_add(new) > limit { Err(Fatal::Bytes { limit }.into()) } else { Ok(()) }
+        let total = state.tree.bytes() + state.tree.link_bytes();
+        if total.saturating_add(more) > limit { Err(Fatal::Bytes { limit }.into()) } else { Ok(()) }
     }
 
     /// Room in memory for a file of which `held` bytes are held to hold `new`.
     pub(super) fn room_in_memory(&self, state: &State, held: u64, new: u64) -> Result<(), Fail> {
         let limit = self.quota.memory;
-        let others = state.local.held() - held;
+        let links = state.tree.link_bytes().saturating_sub(self.base.link_bytes());
+        let others = state.local.held() - held + links;
         if others.saturating_add(new) > limit && new > held {
             Err(Fatal::Memory { limit }.into())
         } else {

@@ -43,7 +43,7 @@ impl WorkingCopy {
                 match found.last {
                     Last::Root | Last::Dot | Last::DotDot => {}
                     Last::Name { ino: Some(ino), .. } if view.kind(ino) == Kind::Dir => dirs.push(ino, name),
-                    Last::Name { ino: Some(_), .. } if path::has_more(rest) => {
+                    Last::Name { ino: Some(_), .. } if found.slash || path::has_more(rest) => {
                         return Err(Errno::ENOTDIR.into());
                     }
                     Last::Name { ino: Some(_), .. } => return Err(Errno::EEXIST.into()),
@@ -91,6 +91,7 @@ impl WorkingCopy {
             path::check_text(target)?;
             let (dir, name) = state.free_name(link, Kind::Symlink)?;
             self.room_for_name(state)?;
+            self.room_for_target(state, target)?;
             self.writable(link)?;
             let body = NodeBody::Symlink { target: target.into() };
             state.create(dir, name, Node { mode: 0o777, mtime_ns: (self.now)(), nlink: 1, body });

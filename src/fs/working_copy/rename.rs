@@ -51,9 +51,12 @@ impl State {
         let view = self.view();
         let old = view.lookup(from, Final::Entry)?;
         let new = view.lookup(to, Final::Entry)?;
+        if !(old.is_name() && new.is_name()) {
+            return Err(Errno::EBUSY.into());
+        }
         let (from_name, ino) = old.entry(Errno::EBUSY)?;
-        let (to_name, target) = new.entry(Errno::EBUSY)?;
         let ino = ino.ok_or(Errno::ENOENT)?;
+        let (to_name, target) = new.entry(Errno::EBUSY)?;
         let is_dir = view.kind(ino) == Kind::Dir;
         if !is_dir && (old.slash || new.slash) {
             return Err(Errno::ENOTDIR.into());

@@ -100,7 +100,7 @@ pub struct Entry {
 }
 
 fn name() -> impl Strategy<Value = &'static str> {
-    prop_oneof![12 => select(&["a", "b", "c", "d"][..]), 1 => Just("."), 2 => Just("..")]
+    prop_oneof![20 => select(&["a", "b", "c"][..]), 1 => Just("."), 1 => Just("..")]
 }
 
 fn joined(names: &[&str], absolute: bool, slash: bool, double: bool) -> String {
@@ -108,9 +108,10 @@ fn joined(names: &[&str], absolute: bool, slash: bool, double: bool) -> String {
     format!("{}{}{}", if absolute { "/" } else { "" }, names.join(separator), if slash { "/" } else { "" })
 }
 
-/// An absolute path of one to four components.
+/// An absolute path of one to four components, mostly short ones.
 pub fn path() -> impl Strategy<Value = String> {
-    (vec(name(), 1..5), prop::bool::weighted(0.1), prop::bool::weighted(0.05))
+    let names = prop_oneof![4 => vec(name(), 1..2), 5 => vec(name(), 2..3), 2 => vec(name(), 3..5)];
+    (names, prop::bool::weighted(0.07), prop::bool::weighted(0.05))
         .prop_map(|(names, slash, double)| joined(&names, true, slash, double))
 }
 
@@ -137,14 +138,14 @@ pub fn op() -> impl Strategy<Value = FsOp> {
     let write_new = (path(), data(), select(&[0o600, 0o644, 0o700, 0o755][..]))
         .prop_map(|(path, data, mode)| FsOp::WriteNew(path, data, mode));
     let change_content = prop_oneof![
-        4 => (path(), data()).prop_map(|(p, d)| FsOp::Write(p, d)),
+        6 => (path(), data()).prop_map(|(p, d)| FsOp::Write(p, d)),
         1 => write_new,
         1 => (path(), 0_u64..60, data()).prop_map(|(p, o, d)| FsOp::WriteAt(p, o, d)),
         3 => (path(), data()).prop_map(|(p, d)| FsOp::Append(p, d)),
         1 => (path(), 0_u64..60).prop_map(|(p, n)| FsOp::Truncate(p, n)),
     ];
     let change_names = prop_oneof![
-        5 => path().prop_map(FsOp::Mkdir),
+        3 => path().prop_map(FsOp::Mkdir),
         1 => path().prop_map(FsOp::MkdirAll),
         2 => path().prop_map(FsOp::Unlink),
         1 => path().prop_map(FsOp::Rmdir),
@@ -168,9 +169,15 @@ pub fn op() -> impl Strategy<Value = FsOp> {
     prop_oneof![4 => change_content, 6 => change_names, 2 => change_meta, 2 => look]
 }
 
-/// A sequence of operations, cut into parts: what one exec does each.
+/// A sequence of operations, cut into parts: what one exec does each. The first part
+/// makes something for the others to meet.
 pub fn execs() -> impl Strategy<Value = Vec<Vec<FsOp>>> {
-    vec(vec(op(), 0..25), 1..5)
+    let make = prop_oneof![
+        3 => path().prop_map(FsOp::MkdirAll),
+        5 => (path(), data()).prop_map(|(p, d)| FsOp::Write(p, d)),
+        1 => (target(), path()).prop_map(|(target, link)| FsOp::Symlink { target, link }),
+    ];
+    (vec(make, 0..16), vec(vec(op(), 0..25), 1..5)).prop_map(|(first, rest)| [vec![first], rest].concat())
 }
 
 /// Does `op` on a working copy.
