@@ -168,18 +168,10 @@ pub fn check_program_text(name: &str, text: &str) -> Result<(), Refused> {
 /// The files that a jq command may read its program from, as named in its arguments.
 #[must_use]
 pub fn program_files(args: &[String]) -> Vec<&str> {
-    let short = |arg: &str| arg.starts_with('-') && !arg.starts_with("--") && arg.contains('f');
-    let mut files: Vec<&str> = args.iter().filter_map(|arg| arg.strip_prefix("--from-file=")).collect();
-    for pair in args.windows(2) {
-        if pair[0] == "--from-file" || short(&pair[0]) {
-            files.push(&pair[1]);
-        }
-    }
-    // An argument after other options may be the file too: jq takes the first operand.
-    if !files.is_empty() || args.iter().any(|arg| short(arg)) {
-        files.extend(args.iter().map(String::as_str).find(|arg| !arg.starts_with('-')));
-    }
-    files
+    let named = |arg: &str| {
+        arg == "--from-file" || (arg.starts_with('-') && !arg.starts_with("--") && arg.contains('f'))
+    };
+    args.windows(2).filter(|pair| named(&pair[0])).map(|pair| pair[1].as_str()).collect()
 }
 
 fn check_brackets<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Result<(), Refused> {
@@ -215,4 +207,104 @@ fn check_find(args: &[String]) -> Result<(), Refused> {
         }
     }
     Ok(())
+}
+
+/// Elements of the longest range that the engine expands; it leaves a longer one as it
+/// stands, without a word.
+const RANGE_ELEMENTS: u64 = 10_000;
+
+/// One warning for each range in the text that is too long to be expanded. (A quoted one
+/// is none; nobody writes that many elements in quotes for its looks.)
+#[must_use]
+pub fn long_ranges(text: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let parameter = rest[..at].ends_with('$');
+        rest = &rest[at + 1..];
+        let Some(end) = rest.find('}').filter(|_| !parameter) else { continue };
+        if range_elements(&rest[..end]).is_some_and(|elements| elements > RANGE_ELEMENTS) {
+            warnings.push(format!(
+                "the range {{{}}} has more than {RANGE_ELEMENTS} elements and is not expanded; use seq or for ((…))",
+                &rest[..end]
+            ));
+        }
+    }
+    warnings
+}
+
+/// Elements of `first..last` or `first..last..step`; `None` for anything else.
+fn range_elements(inner: &str) -> Option<u64> {
+    let mut parts = inner.splitn(3, "..");
+    let (first, last): (i64, i64) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let step: i64 = parts.next().map_or(Some(1), |step| step.parse().ok())?;
+    Some(first.abs_diff(last) / step.unsigned_abs().max(1) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(words: &[&str]) -> Vec<String> {
+        words.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn ordinary_text_passes() {
+        let text = "time ls; echo time time time\n".repeat(10_000);
+        assert_eq!(check_text(&text), Ok(()));
+        assert_eq!(check_text(&"time a b c d ".repeat(10_000)), Ok(()));
+        assert_eq!(check_text(&"time ".repeat(TIME_KEYWORDS)), Ok(()));
+    }
+
+    #[test]
+    fn rows_of_time_are_refused() {
+        for word in ["time ", "time\n", "time -p ! ", "ti\\\nme ", "time \\\n"] {
+            assert!(check_text(&word.repeat(TIME_KEYWORDS + 1)).is_err(), "{word:?}");
+        }
+        // An escaped backslash continues no line.
+        assert_eq!(check_text(&"ti\\\\\nme ".repeat(TIME_KEYWORDS + 1)), Ok(()));
+    }
+
+    #[test]
+    fn programs_are_told_from_data() {
+        let deep = "[".repeat(NESTING + 1);
+        let long = "1,".repeat(PROGRAM_BYTES / 2) + "1";
+        let fine = [
+            vec!["-n", "--arg", "x", &deep, "$x"],
+            vec!["-n", "--argjson", "x", &long, "$x"],
+            vec!["-n", "$ARGS", "--args", &deep, &long],
+            vec![". | map(.[0]) | {a: [.[]]}", "file"],
+        ];
+        for args in fine {
+            assert_eq!(check_command("jq", &strings(&args)), Ok(()), "{args:?}");
+        }
+        for args in [[deep.as_str()], [long.as_str()]] {
+            assert!(check_command("jq", &strings(&args)).is_err());
+        }
+        assert_eq!(program_files(&strings(&["-n", "-f", "a.jq"])), ["a.jq"]);
+        assert_eq!(program_files(&strings(&["-nf", "a.jq", "in"])), ["a.jq"]);
+        assert_eq!(program_files(&strings(&["--from-file", "a.jq"])), ["a.jq"]);
+        assert!(program_files(&strings(&["-n", ".", "in"])).is_empty());
+    }
+
+    #[test]
+    fn find_expressions_are_counted_not_its_files() {
+        let files = vec!["a".to_owned(); FIND_WORDS + 1];
+        assert_eq!(check_command("find", &files), Ok(()));
+        let tests: Vec<String> = strings(&["-name", "x"]).into_iter().cycle().take(FIND_WORDS + 1).collect();
+        assert!(check_command("find", &tests).is_err());
+        let flat: Vec<String> =
+            strings(&["(", "!", "-empty", ")"]).into_iter().cycle().take(FIND_WORDS).collect();
+        assert_eq!(check_command("find", &flat), Ok(()));
+    }
+
+    #[test]
+    fn long_ranges_are_told() {
+        assert_eq!(
+            long_ranges("echo {1..10000} {a..z} ${x..20000} {1..} {1..99999..10} {"),
+            [String::new(); 0]
+        );
+        assert_eq!(long_ranges("for i in {1..20000}; do :; done; echo {-9000..9000}").len(), 2);
+    }
 }

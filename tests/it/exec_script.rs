@@ -247,3 +247,11 @@ async fn devices_without_end_give_what_is_asked_for() {
         "5000000\n1000000\n"
     );
 }
+
+#[tokio::test]
+async fn a_range_that_is_not_expanded_is_told() {
+    let ran = Sandbox::new().run("for i in {1..10001}; do echo $i; done 2>/dev/null").await;
+    assert_eq!(ran.stdout(), "{1..10001}\n", "when it expands, drop the warning");
+    assert_eq!(ran.ended.warnings.len(), 1);
+    assert!(ran.ended.warnings[0].contains("{1..10001}"), "{:?}", ran.ended.warnings);
+}
