@@ -79,7 +79,10 @@ async fn run_at(place: Place, job: Job, stop: &Arc<Stop>) -> Ended {
                 // The thread may have started later than this side thought.
                 match stop.started() {
                     Some(started) if started + timeout > deadline => deadline = started + timeout,
-                    _ => stop.stop(Cause::TimedOut),
+                    _ => {
+                        stop.stop(Cause::TimedOut);
+                        break;
+                    }
                 }
             }
         }

@@ -10,10 +10,10 @@ use super::pool::STACK_BYTES;
 
 /// Stack that commands nested in commands may use; what lies above it is for the one
 /// command that comes last.
-pub const SCRIPT_STACK_BYTES: usize = 192 << 20;
+pub const SCRIPT_STACK_BYTES: usize = 32 << 20;
 
 /// A thread that used more stack than this is not kept: it would hold that memory.
-pub const WORN_BYTES: usize = 16 << 20;
+pub const WORN_BYTES: usize = 8 << 20;
 
 /// `time time time …`: each is a level of the parser, and the only keyword that the
 /// engine's own depth limit does not count.
@@ -25,8 +25,9 @@ const ALIAS_WORDS: usize = 20_000;
 /// Brackets in brackets of a jq, yq or bc program, and in a find expression.
 const NESTING: usize = 500;
 
-/// `if`, `def` and other openers of a jq program, which need no bracket to nest.
-const OPENERS: usize = 5_000;
+/// Bytes of a jq or yq program: as long as one argument of a command may be on Linux.
+/// Its parser recurses in many ways that need no bracket.
+const PROGRAM_BYTES: usize = 128 << 10;
 
 /// Tests and operators of one find expression: each is a level of its parser.
 const FIND_WORDS: usize = 20_000;
@@ -77,8 +78,7 @@ pub fn may_be_parser_bomb(text: &[u8]) -> bool {
 
 /// Whether text would overflow the parser if it were run: `time` after `time`, with few
 /// other words (options, `!`) between them.
-#[must_use]
-pub fn is_parser_bomb(text: &[u8]) -> bool {
+fn is_parser_bomb(text: &[u8]) -> bool {
     if !may_be_parser_bomb(text) {
         return false;
     }
@@ -135,49 +135,55 @@ pub fn check_command(name: &str, args: &[String]) -> Result<(), Refused> {
     }
     match name {
         "jq" | "yq" => check_program(name, args)?,
-        "bc" | "expr" => check_brackets(name, args.iter())?,
+        "bc" | "expr" | "awk" => check_brackets(name, args.iter().map(String::as_str))?,
         "find" => check_find(args)?,
         _ => {}
     }
     args.iter().try_for_each(|arg| check_text(arg))
 }
 
-/// A jq program is among the words that are not data; file names nest in nothing.
+/// A jq program is among the words that are not data.
 fn check_program(name: &str, args: &[String]) -> Result<(), Refused> {
     let mut args = args.iter();
-    let mut programs = Vec::new();
     while let Some(arg) = args.next() {
         match arg.as_str() {
             "--args" | "--jsonargs" => break,
             "--arg" | "--argjson" | "--slurpfile" | "--rawfile" => {
                 let _ = (args.next(), args.next());
             }
-            _ => programs.push(arg),
+            _ => check_program_text(name, arg)?,
         }
-    }
-    check_brackets(name, programs.iter().copied())?;
-    let openers = |text: &str| {
-        let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        words.filter(|word| matches!(*word, "if" | "def" | "try" | "reduce" | "foreach" | "label")).count()
-    };
-    if programs.iter().any(|text| text.len() > 2 * OPENERS && openers(text) > OPENERS) {
-        return refuse(format!(
-            "{name}: the program has more than {OPENERS} if, def, try, reduce, foreach or label"
-        ));
     }
     Ok(())
 }
 
-fn check_brackets<'a>(name: &str, args: impl Iterator<Item = &'a String>) -> Result<(), Refused> {
+/// Refuses a jq program that would overflow its parser.
+pub fn check_program_text(name: &str, text: &str) -> Result<(), Refused> {
+    if text.len() > PROGRAM_BYTES {
+        return refuse(format!("{name}: the program is longer than {PROGRAM_BYTES} bytes"));
+    }
+    check_brackets(name, std::iter::once(text))
+}
+
+/// The files that a jq command may read its program from, as named in its arguments.
+#[must_use]
+pub fn program_files(args: &[String]) -> Vec<&str> {
+    let named = |arg: &str| {
+        arg == "--from-file" || (arg.starts_with('-') && !arg.starts_with("--") && arg.contains('f'))
+    };
+    args.windows(2).filter(|pair| named(&pair[0])).map(|pair| pair[1].as_str()).collect()
+}
+
+fn check_brackets<'a>(name: &str, texts: impl Iterator<Item = &'a str>) -> Result<(), Refused> {
     let mut depth = 0_usize;
-    for byte in args.filter(|arg| !arg.is_empty()).flat_map(|arg| arg.bytes()) {
+    for byte in texts.flat_map(str::bytes) {
         match byte {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth > NESTING {
-            return refuse(format!("{name}: the arguments nest deeper than {NESTING} brackets"));
+            return refuse(format!("{name}: brackets nest deeper than {NESTING}"));
         }
     }
     Ok(())
@@ -201,4 +207,104 @@ fn check_find(args: &[String]) -> Result<(), Refused> {
         }
     }
     Ok(())
+}
+
+/// Elements of the longest range that the engine expands; it leaves a longer one as it
+/// stands, without a word.
+const RANGE_ELEMENTS: u64 = 10_000;
+
+/// One warning for each range in the text that is too long to be expanded. (A quoted one
+/// is none; nobody writes that many elements in quotes for its looks.)
+#[must_use]
+pub fn long_ranges(text: &str) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        let parameter = rest[..at].ends_with('$');
+        rest = &rest[at + 1..];
+        let Some(end) = rest.find('}').filter(|_| !parameter) else { continue };
+        if range_elements(&rest[..end]).is_some_and(|elements| elements > RANGE_ELEMENTS) {
+            warnings.push(format!(
+                "the range {{{}}} has more than {RANGE_ELEMENTS} elements and is not expanded; use seq or for ((…))",
+                &rest[..end]
+            ));
+        }
+    }
+    warnings
+}
+
+/// Elements of `first..last` or `first..last..step`; `None` for anything else.
+fn range_elements(inner: &str) -> Option<u64> {
+    let mut parts = inner.splitn(3, "..");
+    let (first, last): (i64, i64) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+    let step: i64 = parts.next().map_or(Some(1), |step| step.parse().ok())?;
+    Some(first.abs_diff(last) / step.unsigned_abs().max(1) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(words: &[&str]) -> Vec<String> {
+        words.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn ordinary_text_passes() {
+        let text = "time ls; echo time time time\n".repeat(10_000);
+        assert_eq!(check_text(&text), Ok(()));
+        assert_eq!(check_text(&"time a b c d ".repeat(10_000)), Ok(()));
+        assert_eq!(check_text(&"time ".repeat(TIME_KEYWORDS)), Ok(()));
+    }
+
+    #[test]
+    fn rows_of_time_are_refused() {
+        for word in ["time ", "time\n", "time -p ! ", "ti\\\nme ", "time \\\n"] {
+            assert!(check_text(&word.repeat(TIME_KEYWORDS + 1)).is_err(), "{word:?}");
+        }
+        // An escaped backslash continues no line.
+        assert_eq!(check_text(&"ti\\\\\nme ".repeat(TIME_KEYWORDS + 1)), Ok(()));
+    }
+
+    #[test]
+    fn programs_are_told_from_data() {
+        let deep = "[".repeat(NESTING + 1);
+        let long = "1,".repeat(PROGRAM_BYTES / 2) + "1";
+        let fine = [
+            vec!["-n", "--arg", "x", &deep, "$x"],
+            vec!["-n", "--argjson", "x", &long, "$x"],
+            vec!["-n", "$ARGS", "--args", &deep, &long],
+            vec![". | map(.[0]) | {a: [.[]]}", "file"],
+        ];
+        for args in fine {
+            assert_eq!(check_command("jq", &strings(&args)), Ok(()), "{args:?}");
+        }
+        for args in [[deep.as_str()], [long.as_str()]] {
+            assert!(check_command("jq", &strings(&args)).is_err());
+        }
+        assert_eq!(program_files(&strings(&["-n", "-f", "a.jq"])), ["a.jq"]);
+        assert_eq!(program_files(&strings(&["-nf", "a.jq", "in"])), ["a.jq"]);
+        assert_eq!(program_files(&strings(&["--from-file", "a.jq"])), ["a.jq"]);
+        assert!(program_files(&strings(&["-n", ".", "in"])).is_empty());
+    }
+
+    #[test]
+    fn find_expressions_are_counted_not_its_files() {
+        let files = vec!["a".to_owned(); FIND_WORDS + 1];
+        assert_eq!(check_command("find", &files), Ok(()));
+        let tests: Vec<String> = strings(&["-name", "x"]).into_iter().cycle().take(FIND_WORDS + 1).collect();
+        assert!(check_command("find", &tests).is_err());
+        let flat: Vec<String> =
+            strings(&["(", "!", "-empty", ")"]).into_iter().cycle().take(FIND_WORDS).collect();
+        assert_eq!(check_command("find", &flat), Ok(()));
+    }
+
+    #[test]
+    fn long_ranges_are_told() {
+        assert_eq!(
+            long_ranges("echo {1..10000} {a..z} ${x..20000} {1..} {1..99999..10} {"),
+            [String::new(); 0]
+        );
+        assert_eq!(long_ranges("for i in {1..20000}; do :; done; echo {-9000..9000}").len(), 2);
+    }
 }

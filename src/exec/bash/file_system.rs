@@ -7,7 +7,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bashkit::{
@@ -15,7 +14,7 @@ use bashkit::{
 };
 
 use super::hooks::Seen;
-use crate::exec::guards;
+use crate::exec::stop::{Cause, Stop};
 use crate::fs::{Errno, Kind, Quota, Stat, WorkingCopy};
 
 /// What one read of a device without end gives. The engine knows whole reads only; the
@@ -32,11 +31,12 @@ pub(super) struct SandboxFs {
     files: Arc<WorkingCopy>,
     quota: Quota,
     seen: Arc<Seen>,
+    stop: Arc<Stop>,
 }
 
 impl SandboxFs {
-    pub(super) fn new(files: Arc<WorkingCopy>, quota: Quota, seen: Arc<Seen>) -> Self {
-        Self { files, quota, seen }
+    pub(super) fn new(files: Arc<WorkingCopy>, quota: Quota, seen: Arc<Seen>, stop: Arc<Stop>) -> Self {
+        Self { files, quota, seen, stop }
     }
 }
 
@@ -114,16 +114,16 @@ impl SandboxFs {
                 let len = if self.files.canonical(path)? == "/dev/zero" { ZEROS } else { RANDOM };
                 self.files.read_at(path, 0, len).map(Vec::from)
             }
-            Ok(data) if self.may_be_run(path, &data) && guards::is_parser_bomb(&data) => Err(Errno::EFBIG),
-            read => read.map(Vec::from),
+            Ok(data) => {
+                let executable = || self.files.stat(path, true).is_ok_and(|stat| stat.mode & 0o111 != 0);
+                if let Err(refused) = self.seen.check_content(path, &data, executable) {
+                    self.stop.stop(Cause::Limit(refused.name, refused.message));
+                    return Err(Errno::EFBIG);
+                }
+                Ok(Vec::from(data))
+            }
+            Err(errno) => Err(errno),
         }
-    }
-
-    /// Whether a file that is read may be run as a script.
-    fn may_be_run(&self, path: &str, data: &[u8]) -> bool {
-        guards::may_be_parser_bomb(data)
-            && (self.seen.runs_files.load(Ordering::Relaxed)
-                || self.files.stat(path, true).is_ok_and(|stat| stat.mode & 0o111 != 0))
     }
 
     fn lstat(&self, path: &str) -> std::result::Result<Stat, Errno> {

@@ -1,8 +1,8 @@
 //! What is looked at before each command of a script.
 
 use std::cell::Cell;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bashkit::hooks::{HookAction, Interceptor, ToolEvent};
 
@@ -29,6 +29,42 @@ pub(super) struct Seen {
     pub(super) runs_files: AtomicBool,
     /// Aliases may be expanded from here on.
     aliases: AtomicBool,
+    /// Last components of the files that commands read a program from.
+    programs: Mutex<Vec<(&'static str, String)>>,
+}
+
+impl Seen {
+    fn programs(&self) -> MutexGuard<'_, Vec<(&'static str, String)>> {
+        self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_programs(&self, command: &'static str, args: &[String]) {
+        let files = guards::program_files(args);
+        let name = |file: &str| file.rsplit('/').next().unwrap_or(file).to_owned();
+        self.programs().extend(files.into_iter().map(|file| (command, name(file))));
+    }
+
+    /// Refuses the content of a file that a command is about to run or has been told
+    /// to take its program from; `executable`: whether the file may be run by its name.
+    pub(super) fn check_content(
+        &self,
+        path: &str,
+        data: &[u8],
+        executable: impl FnOnce() -> bool,
+    ) -> Result<(), Refused> {
+        if guards::may_be_parser_bomb(data)
+            && (self.runs_files.load(Ordering::Relaxed) || executable())
+            && let Ok(text) = std::str::from_utf8(data)
+        {
+            guards::check_text(text)?;
+        }
+        let programs = self.programs();
+        let name = path.rsplit('/').next().unwrap_or(path);
+        match programs.iter().find(|(_, file)| file == name) {
+            Some((command, _)) => guards::check_program_text(command, &String::from_utf8_lossy(data)),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The hook: ends a script that recurses, or asks for recursion, beyond what the stack
@@ -46,6 +82,8 @@ pub(super) fn before_tool(stop: Arc<Stop>, seen: Arc<Seen>, script: Arc<str>) ->
                     seen.aliases.store(true, Ordering::Relaxed);
                 }
             }
+            "jq" => seen.note_programs("jq", &event.args),
+            "yq" => seen.note_programs("yq", &event.args),
             _ => {}
         }
         if let Err(refused) = check(&event, &seen, &script) {

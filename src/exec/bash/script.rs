@@ -36,9 +36,10 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
         HOME.clone_into(&mut job.cwd);
     }
     let script: Arc<str> = if job.debug { format!("set -x; {}", job.script) } else { job.script }.into();
+    warnings.extend(guards::long_ranges(&script));
     let seen = Arc::new(Seen::default());
     let mut bash = Bash::builder()
-        .fs(Arc::new(SandboxFs::new(working_copy.clone(), job.quota, seen.clone())))
+        .fs(Arc::new(SandboxFs::new(working_copy.clone(), job.quota, seen.clone(), stop.clone())))
         .username("user")
         .hostname("sandbox")
         .limits(limits::execution(&job.quota, job.timeout))
