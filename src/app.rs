@@ -187,25 +187,30 @@ pub fn secret(config: &Config) -> Result<(Secret, bool), StartError> {
     let fail = |error: std::io::Error| {
         StartError::Failed(format!("cannot use the secret in {}: {error}", path.display()))
     };
-    match std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => {
-            let fresh = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
-            file.write_all(fresh.as_bytes()).and_then(|()| file.sync_all()).map_err(fail)?;
-            Ok((Secret(fresh), true))
+    // A finished draft is linked into place, so that a second process never reads half.
+    let draft = config.data_dir.join(format!("{SECRET_FILE}.{}", std::process::id()));
+    let fresh = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+    if !path.exists() {
+        let file =
+            std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft);
+        file.and_then(|mut file| file.write_all(fresh.as_bytes()).and_then(|()| file.sync_all()))
+            .map_err(fail)?;
+        match std::fs::hard_link(&draft, &path) {
+            // Another process was first: its secret counts.
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(fail(error)),
+            Ok(()) | Err(_) => {}
         }
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let known = std::fs::read_to_string(&path).map_err(fail)?;
-            let known = known.trim();
-            if known.len() < 32 {
-                return Err(StartError::Refused(format!(
-                    "{} holds no secret of 32 characters or more; delete it to have a new one made",
-                    path.display()
-                )));
-            }
-            Ok((Secret(known.to_owned()), true))
-        }
-        Err(error) => Err(fail(error)),
+        std::fs::remove_file(&draft).map_err(fail)?;
     }
+    let known = std::fs::read_to_string(&path).map_err(fail)?;
+    let known = known.trim();
+    if known.len() < 32 {
+        return Err(StartError::Refused(format!(
+            "{} holds no secret of 32 characters or more; delete it to have a new one made",
+            path.display()
+        )));
+    }
+    Ok((Secret(known.to_owned()), true))
 }
 
 /// The command that a newcomer can paste: one exec on a sandbox that is there.
@@ -217,7 +222,7 @@ async fn first_exec_line(service: &Service, keys: &Keys, url: &str) -> Result<St
         Err(SessionError::NameTaken(holder)) => holder.id,
         Err(error) => return Err(error),
     };
-    let token = keys.issue(LOCAL_OWNER, DEFAULT_TENANT, Lifetime::For(Duration::from_hours(30 * 24))).token;
+    let token = keys.issue(LOCAL_OWNER, DEFAULT_TENANT, Lifetime::default()).token;
     Ok(format!(
         "curl -s {url}/v1/sandboxes/{id}/exec-sync \\\n  -H 'Authorization: Bearer {token}' \\\n  \
          -H 'Content-Type: text/x-shellscript' \\\n  --data-binary 'echo \"hello from $(pwd)\" >> log.txt; cat log.txt'"

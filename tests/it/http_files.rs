@@ -265,7 +265,7 @@ async fn wrong_kinds_and_paths_are_refused(store: TestStore) {
     api.put(&id, "/home/user/f/x", "x").await.refused(400, "ENOTDIR");
     api.put(&id, &"/d".repeat(2100), "x").await.refused(400, "ENAMETOOLONG");
     let nul = format!("/v1/sandboxes/{id}/files/home/user/a%00b");
-    api.get(&nul).await.error(400, "EINVAL");
+    api.get(&nul).await.error(400, "INVALID_INPUT");
     let bytes = format!("/v1/sandboxes/{id}/files/home/user/a%ffb");
     let refused = api.get(&bytes).await;
     assert_eq!(refused.status, 400, "{refused:?}");

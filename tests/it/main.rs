@@ -6,8 +6,6 @@ mod cases;
 mod cases_http;
 mod cli;
 mod crash;
-mod exec_script;
-mod cases;
 mod exec_cut_off;
 mod exec_script;
 mod exec_stack;
