@@ -141,7 +141,7 @@ fn settings(config: &Config) -> Settings {
         quota: Quota {
             entries: config.max_sandbox_entries,
             bytes: config.max_sandbox_bytes,
-            file_bytes: config.max_sandbox_bytes.min(LARGEST_FILE),
+            file_bytes: config.max_file_write_bytes.min(LARGEST_FILE),
             memory: config.exec_memory_bytes,
         },
         session_idle: config.session_idle,
