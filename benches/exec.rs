@@ -43,6 +43,7 @@ fn run(url: &str) {
     let mut client = product.client();
     let sandbox = client.create();
     let exec = format!("/v1/sandboxes/{sandbox}/exec-sync");
+    let record = format!("/v1/sandboxes/{sandbox}");
     client.exec(&exec, "echo hello > f; mkdir d", false);
 
     let mut table = Table::default();
@@ -50,6 +51,9 @@ fn run(url: &str) {
         |name: &'static str, per_round: usize, call: &mut dyn FnMut()| table.lap(name, per_round, call);
     for _ in 0..ROUNDS {
         lap("floor: probe", REQUESTS, &mut || floor_client.post("/probe", "").assert_ok());
+        lap("GET /livez", REQUESTS, &mut || client.send("GET", "/livez", "", "").assert_ok());
+        lap("GET sandbox", REQUESTS, &mut || client.send("GET", &record, "", "").assert_ok());
+        lap("true", REQUESTS, &mut || client.exec(&exec, "true", false));
         lap("cat f", REQUESTS, &mut || client.exec(&exec, "cat f", false));
         lap("cat f, readOnly", REQUESTS, &mut || client.exec(&exec, "cat f", true));
         lap("floor: probe and commit", REQUESTS, &mut || floor_client.post("/commit", "").assert_ok());
