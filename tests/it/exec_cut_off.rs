@@ -1,5 +1,6 @@
 //! Scripts that do not end by themselves: by a cause in the files, in time or outside.
 
+use std::fmt::Write as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -87,8 +88,10 @@ async fn a_cancel_before_the_start_prevents_it() {
 #[tokio::test]
 async fn a_large_sort_does_not_hold_up_its_caller() {
     let mut sandbox = Sandbox::new();
-    let lines: String =
-        (0..2_000_000_u64).map(|n| format!("{}\n", n.wrapping_mul(6_364_136_223_846_793_005))).collect();
+    let mut lines = String::new();
+    for n in 0..2_000_000_u64 {
+        let _ = writeln!(lines, "{}", n.wrapping_mul(6_364_136_223_846_793_005));
+    }
     sandbox.edit(|files| files.write("/home/user/lines", lines.as_bytes()).unwrap());
     let mut job = sandbox.job("sort lines lines lines lines | sort -r | sort > sorted");
     job.timeout = Duration::from_millis(200);
