@@ -495,3 +495,20 @@ fn a_hook_may_look_at_the_working_copy_that_calls_it() {
     assert_eq!(calls.load(Ordering::SeqCst), 1);
     assert_eq!(fs.fatal(), Some(Fatal::Entries { limit: 1 }), "the first cause stays");
 }
+
+#[test]
+fn directories_too_deep_for_any_path_are_not_walked_but_can_be_removed() {
+    let fs = fresh(ROOMY);
+    let deep = format!("/tmp{}", "/d".repeat(2000));
+    fs.mkdir_all(&deep).expect("room");
+    fs.mkdir_all(&format!("/home/user{}", "/e".repeat(2000))).expect("room");
+    fs.rename("/home/user/e", &format!("{deep}/e")).expect("a move looks at no path below");
+    let tree = fs.tree().expect("alive");
+    assert_eq!(tree.entries(), 4004);
+    let longest = tree.walk("/", None).expect("root").map(|(path, ..)| path.len()).max();
+    assert_eq!(longest, Some(4094), "every path that is shown can be named");
+    let listed = Tree::first(1).0.path_changes(&tree);
+    assert_eq!(listed.iter().map(|change| change.path.len()).max(), Some(4094));
+    fs.remove_all("/tmp/d").expect("all of it");
+    assert_eq!(fs.tree().expect("alive").entries(), 4);
+}
