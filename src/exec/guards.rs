@@ -16,7 +16,7 @@ pub const SCRIPT_STACK_BYTES: usize = 32 << 20;
 pub const WORN_BYTES: usize = 8 << 20;
 
 /// `time time time …`: each is a level of the parser, and the only keyword that the
-/// engine's own depth limit does not count. A fifth of what the stack holds.
+/// engine's own depth limit does not count. Less than a tenth of what the stack holds.
 const TIME_KEYWORDS: usize = 20_000;
 
 /// Words of a script that expands aliases: an alias can stand for `time`.
