@@ -93,15 +93,13 @@ async fn run_at(place: Place, job: Job, stop: &Arc<Stop>) -> Ended {
         }
         stop.interrupt();
     }
-    match tokio::time::timeout(GRACE, &mut running).await {
-        Ok(result) => came_back(result, cwd),
-        Err(_) => {
-            tracing::warn!(cause = ?stop.cause(), "a script's thread does not come back and is given up");
-            running.give_up();
-            output.close();
-            cut_off(stop, cwd)
-        }
+    if let Ok(result) = tokio::time::timeout(GRACE, &mut running).await {
+        return came_back(result, cwd);
     }
+    tracing::warn!(cause = ?stop.cause(), "a script's thread does not come back and is given up");
+    running.give_up();
+    output.close();
+    cut_off(stop, cwd)
 }
 
 fn came_back(result: Result<Ended, crate::exec::pool::Panicked>, cwd: String) -> Ended {

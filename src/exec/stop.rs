@@ -42,7 +42,10 @@ struct State {
 
 impl std::fmt::Debug for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("State").field("cause", &self.cause).field("completed", &self.completed).finish()
+        f.debug_struct("State")
+            .field("cause", &self.cause)
+            .field("completed", &self.completed)
+            .finish_non_exhaustive()
     }
 }
 
@@ -102,13 +105,11 @@ impl Stop {
     /// The script has ended by itself: `Err` with the cause that came first.
     pub(crate) fn complete(&self) -> Result<(), Cause> {
         let mut state = self.state();
-        match &state.cause {
-            Some(cause) => Err(cause.clone()),
-            None => {
-                state.completed = true;
-                Ok(())
-            }
+        if let Some(cause) = &state.cause {
+            return Err(cause.clone());
         }
+        state.completed = true;
+        Ok(())
     }
 
     /// The cause, if the script is being cut off.

@@ -1,5 +1,6 @@
 //! Scripts that do not end by themselves: by a cause in the files, in time or outside.
 
+use std::fmt::Write as _;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -25,6 +26,15 @@ const FOREVER: [&str; 6] = [
     "while true; do echo y; done > /dev/null",
 ];
 
+/// Waits until the job's thread has ended it: it lets go of the output last.
+async fn thread_is_back(output: &Arc<Output>, what: &str) {
+    let start = clock::now();
+    while Arc::strong_count(output) > 1 {
+        assert!(start.elapsed() < SOON, "{what}: the script still runs");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// Writes a file and then goes on without end.
 fn forever(sandbox: &Sandbox, script: &str) -> Job {
     sandbox.job(&format!("echo begun; echo x > f\n{script}"))
@@ -36,6 +46,7 @@ async fn a_timeout_ends_everything_and_keeps_the_output() {
         let sandbox = Sandbox::new();
         let mut job = forever(&sandbox, script);
         job.timeout = Duration::from_millis(300);
+        let output = job.output.clone();
         let start = clock::now();
         let ran = { sandbox }.run_job(job).await;
         assert_eq!(ran.ended.end, End::TimedOut, "{script}");
@@ -43,6 +54,7 @@ async fn a_timeout_ends_everything_and_keeps_the_output() {
         assert!(ran.ended.duration >= Duration::from_millis(300), "{script}: {:?}", ran.ended.duration);
         assert!(ran.ended.changes.delta.is_empty(), "{script}");
         assert_eq!(ran.stdout(), "begun\n", "{script}");
+        thread_is_back(&output, script).await;
     }
 }
 
@@ -58,6 +70,7 @@ async fn output_is_live_and_a_cancel_ends_everything() {
     for script in FOREVER {
         let sandbox = Sandbox::new();
         let (job, mut output) = live(forever(&sandbox, script), 16);
+        let sink = job.output.clone();
         let control = Control::new();
         let running = tokio::spawn({
             let control = control.clone();
@@ -72,6 +85,7 @@ async fn output_is_live_and_a_cancel_ends_everything() {
         assert!(start.elapsed() < SOON, "{script}: {:?}", start.elapsed());
         assert_eq!(ended.end, End::Cancelled, "{script}");
         assert!(ended.changes.delta.is_empty(), "{script}");
+        thread_is_back(&sink, script).await;
     }
 }
 
@@ -87,8 +101,10 @@ async fn a_cancel_before_the_start_prevents_it() {
 #[tokio::test]
 async fn a_large_sort_does_not_hold_up_its_caller() {
     let mut sandbox = Sandbox::new();
-    let lines: String =
-        (0..2_000_000_u64).map(|n| format!("{}\n", n.wrapping_mul(6_364_136_223_846_793_005))).collect();
+    let mut lines = String::new();
+    for n in 0..2_000_000_u64 {
+        let _ = writeln!(lines, "{}", n.wrapping_mul(6_364_136_223_846_793_005));
+    }
     sandbox.edit(|files| files.write("/home/user/lines", lines.as_bytes()).unwrap());
     let mut job = sandbox.job("sort lines lines lines lines | sort -r | sort > sorted");
     job.timeout = Duration::from_millis(200);
@@ -126,12 +142,14 @@ async fn dropping_the_future_ends_the_script_and_frees_the_thread() {
     let sandbox = Sandbox::new();
     for script in FOREVER {
         let (job, mut output) = live(forever(&sandbox, script), 16);
+        let sink = job.output.clone();
         let mut running = Box::pin(one.run(job, Control::new()));
         tokio::select! {
             _ = &mut running => panic!("{script} does not end by itself"),
             chunk = output.recv() => assert!(chunk.is_some(), "{script}"),
         }
         drop(running);
+        thread_is_back(&sink, script).await;
         // The only thread is there again.
         let start = clock::now();
         let ended = one.run(sandbox.job("true"), Control::new()).await;
@@ -217,18 +235,26 @@ async fn a_cancel_revokes_what_a_stuck_thread_still_does() {
     let interpreter = BashInterpreter::new(1);
     let (content, is_in, let_go) = Stuck::new();
     let control = Control::new();
-    let job = with_stuck_file(&content, "cat stuck; echo $? > /dev/stderr; echo x > f");
+    let job = with_stuck_file(&content, "cat stuck stuck stuck; echo x > f");
+    let sink = job.output.clone();
     let running = tokio::spawn({
         let (interpreter, control) = (interpreter.clone(), control.clone());
         async move { interpreter.run(job, control).await }
     });
-    tokio::task::spawn_blocking(move || is_in.recv()).await.unwrap().expect("the thread is in the read");
+    let waiting = tokio::task::spawn_blocking(move || {
+        is_in.recv().expect("the thread is in the read");
+        is_in
+    });
+    let is_in = waiting.await.expect("no panic");
     control.cancel();
     // It comes back within the grace, and still nothing of it counts.
     drop(let_go);
     let ended = running.await.expect("no panic");
     assert_eq!(ended.end, End::Cancelled);
     assert!(ended.changes.delta.is_empty());
+    // The command went on to its next file, which was refused before the content.
+    thread_is_back(&sink, "cat").await;
+    assert!(is_in.try_recv().is_err(), "a revoked working copy reads nothing more");
 }
 
 #[tokio::test]
@@ -334,12 +360,16 @@ async fn a_content_that_cannot_be_fetched_ends_the_script() {
 #[tokio::test]
 async fn limits_of_the_engine_have_names() {
     for (script, name) in [
-        ("while :; do echo; done", "commands"),
+        ("while :; do :; done", "commands"),
         ("x=a; while :; do x=$x$x; done", "memory"),
         ("f() { f; }; f", "function_depth"),
         ("echo {1..999999999}", "script_size"),
     ] {
-        let ran = Sandbox::new().run(&format!("echo x > f; {script}")).await;
+        let mut sandbox = Sandbox::new();
+        let mut job = sandbox.job(&format!("echo x > f; {script}"));
+        // The limit comes first however busy the machine is.
+        job.timeout = Duration::from_mins(5);
+        let ran = sandbox.run_job(job).await;
         let End::Limit { name: met, message } = &ran.ended.end else {
             panic!("{script}: {:?}", ran.ended.end)
         };

@@ -70,12 +70,24 @@ fn chains() -> Vec<Probe> {
         probe("time", "time ".repeat(100_000) + "true", REFUSED),
         probe("time with options", "time -p ! ".repeat(100_000) + "true", REFUSED),
         probe("time in continued lines", "ti\\\nme ".repeat(100_000) + "true", REFUSED),
-        probe("time in eval", r#"x=$(printf 'time %.0s' {1..9000}); eval "$x true""#, REFUSED),
-        probe("time in bash -c", r#"x=$(printf 'time %.0s' {1..9000}); bash -c "$x true""#, REFUSED),
-        probe("time in a trap", r#"x=$(printf 'time %.0s' {1..9000}); trap "$x true" EXIT"#, REFUSED),
-        probe("time in source", "printf 'time %.0s' {1..9000} > f; . ./f", REFUSED),
-        probe("time in bash", "printf 'time %.0s' {1..9000} > f; bash f", REFUSED),
-        probe("time in a script", "printf 'time %.0s' {1..9000} > f; chmod +x f; ./f", REFUSED),
+        probe("time in eval", r#"x=$(printf 'time %.0s' {1..9000}); x="$x$x$x"; eval "$x true""#, REFUSED),
+        probe(
+            "time in bash -c",
+            r#"x=$(printf 'time %.0s' {1..9000}); x="$x$x$x"; bash -c "$x true""#,
+            REFUSED,
+        ),
+        probe(
+            "time in a trap",
+            r#"x=$(printf 'time %.0s' {1..9000}); x="$x$x$x"; trap "$x true" EXIT"#,
+            REFUSED,
+        ),
+        probe("time in source", "printf 'time %.0s' {1..9000} > g; cat g g g > f; . ./f", REFUSED),
+        probe("time in bash", "printf 'time %.0s' {1..9000} > g; cat g g g > f; bash f", REFUSED),
+        probe(
+            "time in a script",
+            "printf 'time %.0s' {1..9000} > g; cat g g g > f; chmod +x f; ./f",
+            REFUSED,
+        ),
         probe(
             "time in an alias",
             format!("shopt -s expand_aliases\nalias t='time '\n{}true", "t ".repeat(100_000)),
@@ -83,7 +95,7 @@ fn chains() -> Vec<Probe> {
         ),
         // No level is too deep as long as the text is short.
         probe("time that is fine", "time ".repeat(1_000) + "true", "Exited(0)"),
-        probe("time as data", "printf 'time %.0s' {1..9000} > f; wc -w f", "Exited(0)"),
+        probe("time as data", "printf 'time %.0s' {1..9000} > g; cat g g g > f; wc -w f", "Exited(0)"),
     ];
     let words = [
         "command ",
@@ -263,7 +275,7 @@ fn in_a_child(group: &str) {
         .output()
         .expect("the child starts");
     let log = String::from_utf8_lossy(&child.stderr);
-    let last = log.lines().filter(|line| line.starts_with("probe: ")).next_back();
+    let last = log.lines().rfind(|line| line.starts_with("probe: "));
     assert!(child.status.success(), "{:?} after {last:?}", child.status);
     let probes = probes(group);
     for (name, _, end) in &probes {

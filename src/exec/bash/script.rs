@@ -55,20 +55,19 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     let mut bash = bash.build();
     stop.attach(&working_copy, bash.cancellation_token());
 
-    let outcome = match guards::check_text(&script) {
-        Err(refused) => Outcome::End(End::Limit { name: refused.name, message: refused.message }),
-        Ok(()) => {
-            let mut options = ExecOptions::new().positional(job.args).stdin(job.stdin.unwrap_or_default());
-            options = options.arg0("bash");
-            let result = seat.runtime().block_on(async {
-                tokio::select! {
-                    biased;
-                    result = execute(&mut bash, &script, options, &job.output) => result,
-                    () = end_when_told(stop) => Err(bashkit::Error::Cancelled),
-                }
-            });
-            errors::outcome(result, &script)
-        }
+    let outcome = if let Err(refused) = guards::check_text(&script) {
+        Outcome::End(End::Limit { name: refused.name, message: refused.message })
+    } else {
+        let stdin = job.stdin.unwrap_or_default();
+        let options = ExecOptions::new().arg0("bash").positional(job.args).stdin(stdin);
+        let result = seat.runtime().block_on(async {
+            tokio::select! {
+                biased;
+                result = execute(&mut bash, &script, options, &job.output) => result,
+                () = end_when_told(stop) => Err(bashkit::Error::Cancelled),
+            }
+        });
+        errors::outcome(result, &script)
     };
     let outcome = match outcome {
         Outcome::Said { code, stderr } => {

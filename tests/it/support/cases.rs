@@ -120,12 +120,12 @@ impl Case {
         if got.exit != self.exit {
             return Err(format!("exit {}, expected {}", got.exit, self.exit));
         }
-        self.files.as_ref().map_or(Ok(()), |expected| expected.compare(got.files))
+        self.files.as_ref().map_or(Ok(()), |expected| expected.compare(&got.files))
     }
 }
 
 impl Expected {
-    fn compare(&self, got: Files) -> Result<(), String> {
+    fn compare(&self, got: &Files) -> Result<(), String> {
         let paths: BTreeSet<&String> = got.keys().chain(self.files.keys()).collect();
         for path in paths {
             let (got, expected) = (got.get(path), self.files.get(path));
@@ -181,7 +181,7 @@ fn text(case: &Value, field: &str) -> String {
     case[field].as_str().unwrap_or_else(|| panic!("{}: no {field}", case["id"])).to_owned()
 }
 
-fn strings<'a>(list: &'a Value) -> impl Iterator<Item = &'a str> {
+fn strings(list: &Value) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
@@ -201,14 +201,15 @@ fn agent_case(case: &Value, fixture: &Files) -> Case {
                 any.insert(path.clone());
                 Entry::Dir
             }
-            _ => match value.strip_prefix("<link ").and_then(|rest| rest.strip_suffix('>')) {
-                Some(target) => Entry::Link(target.to_owned()),
-                None => {
+            _ => {
+                if let Some(target) = value.strip_prefix("<link ").and_then(|rest| rest.strip_suffix('>')) {
+                    Entry::Link(target.to_owned())
+                } else {
                     let (mode, content) = value.split_once(':').expect("mode:content");
                     let mode = u32::from_str_radix(mode, 8).expect("an octal mode");
                     Entry::File { mode, content: content.as_bytes().to_vec() }
                 }
-            },
+            }
         };
         files.insert(path.clone(), entry);
     }

@@ -77,7 +77,7 @@ impl Sandbox {
             env: BTreeMap::new(),
             args: Vec::new(),
             stdin: None,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             base: self.tree.clone(),
             next_ino: self.next_ino,
             mode: Mode::ReadWrite,
