@@ -89,12 +89,12 @@ async fn a_commit_whose_caller_leaves_holds_nothing() {
         let exec = sqlfs::ids::ExecId::random();
         let mut next = writer.model.clone();
         next.write_many(3, (0..20).map(|n| (format!("{statements}-{n}"), format!("{n}").into())));
+        let before = store.statements();
         let sending = {
             let (store, writer, changes) =
                 (std::sync::Arc::clone(&store), writer.clone(), next.since(&writer.model));
             tokio::spawn(async move { writer.send(&*store, exec, &changes).await })
         };
-        let before = store.statements();
         while store.statements() < before + statements && !sending.is_finished() {
             tokio::task::yield_now().await;
         }
