@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sqlfs::clock;
-use sqlfs::exec::{BashInterpreter, Control, End, Interpreter, Job, Output, Stream};
+use sqlfs::exec::{BashInterpreter, Control, End, Interpreter, Job, LiveEvent, Output, OutputChunk, Stream};
 use sqlfs::fs::{ContentSource, ContentUnavailable, Fatal, Mode, Quota};
 use sqlfs::ids::Sha256;
 use tokio::sync::mpsc;
@@ -59,10 +59,22 @@ async fn a_timeout_ends_everything_and_keeps_the_output() {
 }
 
 /// A job whose output arrives in the receiver.
-fn live(mut job: Job, room: usize) -> (Job, mpsc::Receiver<sqlfs::exec::OutputChunk>) {
+fn live(mut job: Job, room: usize) -> (Job, LiveOutput) {
     let (to, from) = mpsc::channel(room);
     job.output = Arc::new(Output::live(16 << 20, to));
-    (job, from)
+    (job, LiveOutput(from))
+}
+
+/// Live output, piece by piece.
+struct LiveOutput(mpsc::Receiver<LiveEvent>);
+
+impl LiveOutput {
+    async fn recv(&mut self) -> Option<OutputChunk> {
+        match self.0.recv().await? {
+            LiveEvent::Output(chunk) => Some(chunk),
+            LiveEvent::Started => panic!("the session says that, not the interpreter"),
+        }
+    }
 }
 
 #[tokio::test]
