@@ -4,6 +4,7 @@ mod support;
 
 mod cases;
 mod cli;
+mod commands;
 mod crash;
 mod exec_script;
 mod fs_change_set;
