@@ -12,6 +12,7 @@ use std::time::Duration;
 use crate::fs::{ChangeSet, ContentSource, Fatal, Mode, Quota, Tree};
 
 pub mod bash;
+mod commands;
 pub mod guards;
 pub mod output;
 pub mod pool;

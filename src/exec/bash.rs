@@ -10,6 +10,7 @@ use crate::exec::stop::{Cause, Stop};
 use crate::exec::{Control, End, Ended, Interpreter, Job};
 use crate::fs::ChangeSet;
 
+mod commands;
 mod errors;
 mod file_system;
 mod hooks;

@@ -5,6 +5,7 @@ mod support;
 mod cases;
 mod cases_http;
 mod cli;
+mod commands;
 mod crash;
 mod exec_cut_off;
 mod exec_script;

@@ -99,7 +99,7 @@ fn metadata(stat: Stat) -> Metadata {
 }
 
 /// Nanoseconds since the epoch, cut to what fits.
-fn nanoseconds(time: SystemTime) -> i64 {
+pub(super) fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
         Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |ns| -ns),

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use bashkit::{Bash, ExecOptions, SessionLimits};
 
+use super::commands;
 use super::errors::{self, Outcome};
 use super::file_system::SandboxFs;
 use super::hooks::{self, Seen};
@@ -52,7 +53,7 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     for (name, value) in job.env {
         bash = bash.env(name, value);
     }
-    let mut bash = bash.build();
+    let mut bash = commands::register(bash, &working_copy).build();
     stop.attach(&working_copy, bash.cancellation_token());
 
     let outcome = if let Err(refused) = guards::check_text(&script) {
