@@ -269,9 +269,9 @@ async fn wrong_kinds_and_paths_are_refused(store: TestStore) {
     let bytes = format!("/v1/sandboxes/{id}/files/home/user/a%ffb");
     let refused = api.get(&bytes).await;
     assert_eq!(refused.status, 400, "{refused:?}");
-    // `..` is resolved inside the sandbox and never leads out of it.
+    // A route names a path as it is; `..` could only be an attempt to lead elsewhere.
     let out = api.get(&format!("/v1/sandboxes/{id}/files/..%2f..%2f..%2f..%2fetc%2fpasswd")).await;
-    out.error(404, "ENOENT");
+    out.error(400, "INVALID_INPUT");
     assert_eq!(api.sandbox(&id).await["version"], 2);
 }
 

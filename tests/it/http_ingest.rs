@@ -106,7 +106,7 @@ async fn what_went_in_comes_out(store: TestStore) {
         assert_eq!(api.sandbox(&id).await["version"], 1, "one version, {kind}");
     }
     api.ingest(&id, "/home/user/base", TAR, tar.clone()).await;
-    let check = "cd base; stat -c '%n %a %h %Y' src src/run.sh src/secret empty-dir; [ src/hard -ef src/run.sh ] && echo same; readlink src/link src/dangling; src/link";
+    let check = "cd base; stat -c '%n %a %h %Y' src src/run.sh src/secret empty-dir; [ $(stat -c %i src/hard) = $(stat -c %i src/run.sh) ] && echo same; readlink src/link src/dangling; src/link";
     assert_eq!(
         api.stdout(&id, check).await,
         "src 755 2 1000000001\nsrc/run.sh 755 2 1000000002\nsrc/secret 600 1 1000000003\n\

@@ -14,6 +14,7 @@ mod fs_change_set;
 mod fs_limits;
 mod fs_matrix;
 mod fs_model;
+mod fs_paths;
 mod http_auth;
 mod http_batch;
 mod http_disconnect;
