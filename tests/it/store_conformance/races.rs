@@ -128,7 +128,7 @@ pub async fn a_load_is_of_one_version_while_writers_run(rig: &Rig) {
         }
         assert_eq!(model.inodes.len() as u64, row.entries);
         loads += 1;
-        warm = if loads % 5 == 0 { None } else { Some((row.version, row.head, model)) };
+        warm = if loads.is_multiple_of(5) { None } else { Some((row.version, row.head, model)) };
     }
     writing.await.unwrap();
     assert!(loads > 3, "readers ran beside the writer");
