@@ -126,13 +126,15 @@ CREATE POLICY owner ON sandboxes FOR SELECT
 -- sandbox's own rows name; here too, no context means no row.
 CREATE POLICY content ON blobs USING ((SELECT current_setting('app.content', true)) = 'on');
 
--- Context of a transaction. Sequential scans and just-in-time compilation are off: every
--- statement has an index that serves it, and cached plans must not depend on statistics.
+-- Context of a transaction. Sequential scans, sorts and just-in-time compilation are off:
+-- every statement has an index that serves it, in the order that it asks for, and cached
+-- plans must not depend on statistics. (Off means a last resort, not impossible.)
 CREATE FUNCTION sqlfs_limits() RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM set_config('lock_timeout', '5s', true),
             set_config('idle_in_transaction_session_timeout', '10s', true),
             set_config('enable_seqscan', 'off', true),
+            set_config('enable_sort', 'off', true),
             set_config('jit', 'off', true);
 END $$;
 
@@ -564,13 +566,13 @@ BEGIN
     UPDATE sandboxes SET history_from = oldest_kept WHERE id = _sandbox AND history_from <> oldest_kept;
     DELETE FROM inodes WHERE ctid = ANY (ARRAY(
         SELECT i.ctid FROM inodes i WHERE i.sandbox_id = _sandbox AND i.valid_to IS NOT NULL
-            AND i.valid_to <= oldest_kept LIMIT _batch));
+            AND i.valid_to <= oldest_kept ORDER BY i.valid_to LIMIT _batch));
     GET DIAGNOSTICS n = ROW_COUNT;
     dropped := dropped + n;
     more := more OR n = _batch;
     DELETE FROM dirents WHERE ctid = ANY (ARRAY(
         SELECT d.ctid FROM dirents d WHERE d.sandbox_id = _sandbox AND d.valid_to IS NOT NULL
-            AND d.valid_to <= oldest_kept LIMIT _batch));
+            AND d.valid_to <= oldest_kept ORDER BY d.valid_to LIMIT _batch));
     GET DIAGNOSTICS n = ROW_COUNT;
     dropped := dropped + n;
     more := more OR n = _batch;

@@ -32,6 +32,7 @@ fn broken(what: &str) -> Failure {
     Failure::Inconsistent(what.to_owned())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(super) fn decoding(error: sqlx::Error) -> Failure {
     Failure::Inconsistent(error.to_string())
 }
@@ -190,7 +191,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// The chunk that takes one more row with this many bytes of content.
-    fn next<'c>(chunks: &'c mut Vec<Self>, bytes: usize, size: ChunkSize) -> &'c mut Self {
+    fn next(chunks: &mut Vec<Self>, bytes: usize, size: ChunkSize) -> &mut Self {
         let full = chunks
             .last()
             .is_none_or(|last| last.rows >= size.rows || (last.bytes > 0 && last.bytes + bytes > size.bytes));

@@ -45,6 +45,7 @@ impl Failure {
         }
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "for map_err")]
     pub(super) fn of_open(error: sqlx::Error, path: &Path) -> StoreError {
         StoreError::Refused(format!("the database {} cannot be opened: {error}", path.display()))
     }

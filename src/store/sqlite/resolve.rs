@@ -34,14 +34,13 @@ async fn settle(
     // The one writer: a commit still on its way is before this or after it.
     let mut tx = db.write().await?;
     let state = tx.row(query("SELECT state = 'active' FROM sandboxes WHERE id = ?1").bind(id.0)).await?;
-    let alive: bool = match &state {
-        Some(row) => row.try_get(0).map_err(decoding)?,
-        None => {
-            let tombstone = "INSERT INTO sandboxes (id, owner, state, head, next_ino, file_count, total_bytes, cwd, \
-                             created_at, last_used_at, deleted_at) VALUES (?1, ?2, 'deleted', ?3, 2, 0, 0, '/', ?4, ?4, ?4)";
-            tx.execute(query(tombstone).bind(id.0).bind(actor).bind(head.0).bind(now)).await?;
-            false
-        }
+    let alive = if let Some(row) = &state {
+        row.try_get(0).map_err(decoding)?
+    } else {
+        let tombstone = "INSERT INTO sandboxes (id, owner, state, head, next_ino, file_count, total_bytes, cwd, \
+                         created_at, last_used_at, deleted_at) VALUES (?1, ?2, 'deleted', ?3, 2, 0, 0, '/', ?4, ?4, ?4)";
+        tx.execute(query(tombstone).bind(id.0).bind(actor).bind(head.0).bind(now)).await?;
+        false
     };
     let logged =
         "SELECT outcome = 'committed', version, head FROM exec_log WHERE sandbox_id = ?1 AND exec_id = ?2";

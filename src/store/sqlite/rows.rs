@@ -30,6 +30,7 @@ fn broken(what: &str) -> Failure {
     Failure::Inconsistent(what.to_owned())
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
 pub(super) fn decoding(error: sqlx::Error) -> Failure {
     Failure::Inconsistent(error.to_string())
 }

@@ -11,7 +11,6 @@ use crate::support::model::{Model, Writer};
 const USER: u64 = 3;
 
 fn rounds(few: usize) -> usize {
-    #[expect(clippy::disallowed_methods, reason = "the test rig is told by tests/run")]
     let long = std::env::var_os("SQLFS_TEST_LONG").is_some();
     if long { few * 20 } else { few }
 }
@@ -129,7 +128,7 @@ pub async fn a_load_is_of_one_version_while_writers_run(rig: &Rig) {
         }
         assert_eq!(model.inodes.len() as u64, row.entries);
         loads += 1;
-        warm = if loads % 5 == 0 { None } else { Some((row.version, row.head, model)) };
+        warm = if loads.is_multiple_of(5) { None } else { Some((row.version, row.head, model)) };
     }
     writing.await.unwrap();
     assert!(loads > 3, "readers ran beside the writer");
@@ -149,7 +148,7 @@ pub async fn garbage_collection_never_takes_a_named_content(rig: &Rig) {
                     next.write(USER, &format!("f-{file}"), format!("content {}", (round + file) % 5));
                 }
                 let changes = next.since(&writer.model);
-                if round % 3 == 0 {
+                if round.is_multiple_of(3) {
                     // Flushed ahead, as uploads are: the collector may take it in between.
                     let carried: Vec<_> =
                         changes.blobs.iter().map(|blob| (blob.sha256, blob.data.clone().unwrap())).collect();

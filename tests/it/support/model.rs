@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::task::Poll;
 
 use bytes::Bytes;
 use sqlfs::fs::change_set::{DirentRow, InodeRow};
@@ -329,4 +330,17 @@ impl Writer {
         assert_eq!((row.version, row.head), (self.version, self.head));
         assert!(self.model.same_rows(&model), "stored {model:?}\nexpected {:?}", self.model);
     }
+}
+
+/// Polls a call of the store until it has sent that many statements and waits for an
+/// answer, then drops it. `false`: it ended before.
+pub async fn leave_in_statement(store: &dyn Store, statements: u64, call: impl Future) -> bool {
+    let mut call = Box::pin(call);
+    let last = store.statements() + statements;
+    std::future::poll_fn(|context| match call.as_mut().poll(context) {
+        Poll::Ready(_) => Poll::Ready(false),
+        Poll::Pending if store.statements() >= last => Poll::Ready(true),
+        Poll::Pending => Poll::Pending,
+    })
+    .await
 }
