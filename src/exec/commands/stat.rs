@@ -47,7 +47,8 @@ The valid format sequences are
   %y %Y time of last modification                     %z %Z time of last change
 ";
 
-const DEFAULT: &str = "  File: %N\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\nDevice: %Hd,%Ld\tInode: %-11i Links: %h\nAccess: (%04a/%10.10A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)\nAccess: %x\nModify: %y\nChange: %z\n Birth: %w\n";
+/// `%Q` is ours: the names as the default form quotes them.
+const DEFAULT: &str = "  File: %Q\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\nDevice: %Hd,%Ld\tInode: %-11i Links: %h\nAccess: (%04a/%10.10A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)\nAccess: %x\nModify: %y\nChange: %z\n Birth: %w\n";
 const TERSE: &str = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o\n";
 
 /// The one user of a sandbox, as `id` tells it.
@@ -216,7 +217,9 @@ fn print(file: &File<'_>, format: &str, escapes: bool, answer: &mut Answer) {
                 match (part, rest.next()) {
                     (None, None) | (None, Some('%')) => out.push('%'),
                     (_, None) => out.push('?'),
-                    (part, Some(letter)) => out.push_str(&directive(file, part, letter, &field)),
+                    (part, Some(letter)) => {
+                        out.push_str(&directive(file, part, letter, &field, std::ptr::eq(format, DEFAULT)))
+                    }
                 }
             }
             '\\' if escapes => escape(&mut rest, &mut out, &mut bytes),
@@ -257,7 +260,7 @@ fn escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String,
     out.push(c);
 }
 
-fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field) -> String {
+fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field, by_default: bool) -> String {
     let stat = &file.stat;
     let number = |value: u64| field.pad(&value.to_string(), true);
     let hex = |value: u64| {
@@ -265,6 +268,10 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field) -
         field.pad(&format!("{sign}{value:x}"), true)
     };
     let text = |value: &str| field.pad(value, false);
+    let names = |quoted: fn(&str) -> String| {
+        let target = file.target.as_ref().map(|target| format!(" -> {}", quoted(target)));
+        text(&format!("{}{}", quoted(file.name), target.unwrap_or_default()))
+    };
     match (part, letter) {
         (None, 'a') => {
             let sign = if field.alternate && stat.mode != 0 { "0" } else { "" };
@@ -286,10 +293,8 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field) -
         (None, 'i') => number(stat.ino),
         (None, 'm') => text(if file.device { "/dev" } else { "/" }),
         (None, 'n') => text(file.name),
-        (None, 'N') => {
-            let target = file.target.as_ref().map(|target| format!(" -> {}", quote::always(target)));
-            text(&format!("{}{}", quote::always(file.name), target.unwrap_or_default()))
-        }
+        (None, 'N') => names(quote::always),
+        (None, 'Q') if by_default => names(quote::when_needed),
         (None, 'o') => number(IO_BLOCK),
         (None, 's') => number(if file.device { 0 } else { stat.size }),
         (None, 'w') => text("-"),

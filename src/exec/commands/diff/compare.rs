@@ -85,7 +85,7 @@ pub(super) fn run(call: &Call<'_>, options: &Options<'_>, a: &str, b: &str, answ
         }
     }
     if let [old, new] = &sides[..] {
-        walk.pair(old, new, None);
+        walk.pair(old, new, false);
     }
 }
 
@@ -134,24 +134,20 @@ impl Walk<'_, '_> {
         self.answer.complain(2, format!("diff: {name}: {errno}"));
     }
 
-    /// `within`: the directories that the pair was met in, and its name there.
-    fn pair(&mut self, old: &Side, new: &Side, within: Option<([&str; 2], &str)>) {
+    /// `within`: the pair was met in two directories, not given as operands.
+    fn pair(&mut self, old: &Side, new: &Side, within: bool) {
         if self.call.is_over() {
             return;
         }
         match (&old.what, &new.what) {
-            (What::Dir(_), What::Dir(_)) if within.is_some() && !self.options.recursive => {
-                self.say(&format!("Common subdirectories: {} and {}", old.name, new.name));
-            }
-            (What::Dir(_), What::Dir(_)) => self.directories(old, new),
-            (What::Dir(_), What::Missing) | (What::Missing, What::Dir(_)) => match within {
-                Some((dirs, name)) if !self.options.recursive => {
-                    let dir = dirs[usize::from(matches!(old.what, What::Missing))];
-                    self.say(&format!("Only in {dir}: {name}"));
-                    self.differ();
+            // A missing one is here only with -N.
+            (What::Dir(_), What::Dir(_) | What::Missing) | (What::Missing, What::Dir(_)) => {
+                if within && !self.options.recursive {
+                    self.say(&format!("Common subdirectories: {} and {}", old.name, new.name));
+                } else {
+                    self.directories(old, new);
                 }
-                _ => self.directories(old, new),
-            },
+            }
             (What::Link(a), What::Link(b)) => {
                 if a != b {
                     let (old, new) = self.names(old, new);
@@ -170,7 +166,7 @@ impl Walk<'_, '_> {
             (
                 What::Missing | What::File { .. } | What::Held(_),
                 What::Missing | What::File { .. } | What::Held(_),
-            ) => self.contents(old, new, within.is_some()),
+            ) => self.contents(old, new, within),
         }
     }
 
@@ -231,7 +227,7 @@ impl Walk<'_, '_> {
                 }
             }
             if let [old, new] = &sides[..] {
-                self.pair(old, new, Some((dirs, name)));
+                self.pair(old, new, true);
             }
             if self.call.is_over() {
                 break;

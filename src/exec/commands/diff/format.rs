@@ -71,7 +71,7 @@ impl Report<'_> {
         while !rest.is_empty() {
             let joins = |pair: &[Change]| {
                 let gap = pair[1].old.start - pair[0].old.end;
-                if pair[0].ignored || pair[1].ignored { gap < self.context } else { gap <= 2 * self.context }
+                if pair[0].ignored || pair[1].ignored { gap <= self.context } else { gap <= 2 * self.context }
             };
             let count = 1 + rest.windows(2).take_while(|pair| joins(pair)).count();
             let (changes, after) = rest.split_at(count);
