@@ -138,7 +138,8 @@ async fn compare(setup: &str, scripts: &[&str]) {
             // What is equal is not shown.
             let mut shown = [ours, real];
             if shown[0].files == shown[1].files {
-                shown.iter_mut().for_each(|seen| seen.files.clear());
+                shown[0].files.clear();
+                shown[1].files.clear();
             }
             wrong.push(format!("{script}\n  ours {:?}\n  real {:?}", shown[0], shown[1]));
         }
@@ -222,7 +223,7 @@ async fn diff_is_diffutils() {
          echo 1 >l/t.log; echo 2 >r/t.log; ln -s x l/link; ln -s right r/link; mkdir -p lp; ln -s . lp/loop; cp -r lp lq; \
          { yes t | head -3000; printf '\\0\\n'; } >late; yes t | head -3000 >late2; printf 'a\\n\\nb\\nc\\n' >bl1; \
          printf 'a\\nb\\n\\n\\nC\\n' >bl2; \
-         printf '%s\\n' 1 2 '' 3 4 5 6 7 8 9 10 11 12 13 14 >bl3; printf '%s\\n' 1 2 3 4 5 X 7 8 9 '' 10 11 12 '' 13 Y 14 '' >bl4";
+         printf '%s\\n' 1 2 '' 3 4 5 6 7 8 9 10 11 12 13 14 >bl3; printf '%s\\n' 1 2 3 4 5 X 7 8 9 '' 10 11 12 '' 13 Y 14 '' >bl4; printf '%s\\n' 1 2 X 4 5 6 7 '' 8 Z 10 11 12 13 14 15 16 17 18 >bl5; seq 18 >bl6";
     let scripts = [
         "diff",
         "diff a",
@@ -241,7 +242,7 @@ async fn diff_is_diffutils() {
         "diff sp1 sp2; diff -i sp1 sp2; diff -w sp1 sp2; diff -b sp1 sp2; diff -B sp1 sp2; diff -iwB sp1 sp2; diff -Z sp1 sp2; diff -E sp1 sp2",
         "diff -u -w sp1 sp2; diff -c -ib sp1 sp2; diff -u -iB sp1 sp2; diff -q -iwB sp1 sp2",
         "diff -B bl1 bl2; diff -uB bl1 bl2; diff -cB bl1 bl2; diff -U0 -B bl1 bl2; diff -U1 -B bl1 bl2; diff -qB bl1 bl2",
-        "diff -U2 -B bl3 bl4; diff -U3 -B bl3 bl4; diff -C2 -B bl3 bl4; diff -U1 -B bl4 bl3; diff -B -U4 bl3 bl4",
+        "diff -U2 -B bl3 bl4; diff -U3 -B bl3 bl4; diff -C2 -B bl3 bl4; diff -U1 -B bl4 bl3; diff -B -U4 bl3 bl4; diff -B -U3 bl6 bl5; diff -B -C3 bl5 bl6; diff -uBw bl3 bl5",
         "diff crlf whole; diff --strip-trailing-cr crlf whole; diff -w crlf whole",
         "diff --label x a b; diff -u --label x a b; diff -u --label=x --label 'y z' a b; diff -u -L p -L q a b; diff --label 1 --label 2 --label 3 a b",
         "cat a | diff - b; cat a | diff b -; cat a | diff - -; diff - a </dev/null; cat a | diff -s - same",

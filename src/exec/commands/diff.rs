@@ -197,7 +197,7 @@ fn read_options<'a>(
         text: false,
         strip_cr: false,
         minimal: false,
-        words: words.iter().map(|word| format!(" {}", quote::when_needed(word))).collect(),
+        words: words.iter().flat_map(|word| [" ".to_owned(), quote::when_needed(word)]).collect(),
     };
     let mut style = None;
     let mut lines = None;
@@ -239,8 +239,7 @@ fn read_options<'a>(
             'd' => options.minimal = true,
             SPEED => {}
             COLOR => match value {
-                Some("never" | "auto") => {}
-                None => {}
+                Some("never" | "auto") | None => {}
                 Some("always") => return Err(left_out("--color=always")),
                 Some(other) => return Err(usage(format!("invalid color '{other}'"))),
             },

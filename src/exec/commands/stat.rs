@@ -145,8 +145,6 @@ struct Field {
     left: bool,
     zero: bool,
     alternate: bool,
-    plus: bool,
-    space: bool,
     width: usize,
     precision: Option<usize>,
 }
@@ -183,39 +181,36 @@ fn print(file: &File<'_>, format: &str, escapes: bool, answer: &mut Answer) {
         match c {
             '%' => {
                 let mut field = Field::default();
-                let mut raw = String::from("%");
                 while let Some(&flag) = rest.peek() {
                     match flag {
                         '-' => field.left = true,
                         '0' => field.zero = true,
                         '#' => field.alternate = true,
-                        '+' => field.plus = true,
-                        ' ' => field.space = true,
-                        '\'' => {}
+                        // Signs of numbers that are never negative, or grouped.
+                        '+' | ' ' | '\'' => {}
                         _ => break,
                     }
-                    raw.push(flag);
                     rest.next();
                 }
-                let number = |rest: &mut std::iter::Peekable<std::str::Chars<'_>>, raw: &mut String| {
+                let number = |rest: &mut std::iter::Peekable<std::str::Chars<'_>>| {
                     let mut number = 0usize;
                     while let Some(digit) = rest.peek().and_then(|c| c.to_digit(10)) {
                         number = (number * 10 + digit as usize).min(MAX_WIDTH);
-                        raw.extend(rest.next());
+                        rest.next();
                     }
                     number
                 };
-                field.width = number(&mut rest, &mut raw);
+                field.width = number(&mut rest);
                 if rest.peek() == Some(&'.') {
-                    raw.extend(rest.next());
-                    field.precision = Some(number(&mut rest, &mut raw));
+                    rest.next();
+                    field.precision = Some(number(&mut rest));
                 }
                 let part = rest.peek().copied().filter(|c| matches!(c, 'H' | 'L'));
                 if part.is_some() {
-                    raw.extend(rest.next());
+                    rest.next();
                 }
                 match (part, rest.next()) {
-                    (None, None) | (None, Some('%')) => out.push('%'),
+                    (None, None | Some('%')) => out.push('%'),
                     (_, None) => out.push('?'),
                     (part, Some(letter)) => {
                         out.push_str(&directive(file, part, letter, &field, std::ptr::eq(format, DEFAULT)))
@@ -282,8 +277,8 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field, b
             number(if is_plain(file) { stat.size.div_ceil(IO_BLOCK) * (IO_BLOCK / BLOCK) } else { 0 })
         }
         (None, 'B') => number(BLOCK),
-        (None, 'C') => text("?"),
-        (Some(_), 'd' | 'r') | (None, 'd' | 't' | 'T' | 'r') => number(0),
+        // One device; no file is one.
+        (Some(_), 'd' | 'r') | (None, 'd' | 't' | 'T' | 'r' | 'W') => number(0),
         (None, 'D' | 'R') => hex(0),
         (None, 'f') => hex(u64::from(file_type(file) | stat.mode)),
         (None, 'F') => text(kind_text(file)),
@@ -298,7 +293,6 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field, b
         (None, 'o') => number(IO_BLOCK),
         (None, 's') => number(if file.device { 0 } else { stat.size }),
         (None, 'w') => text("-"),
-        (None, 'W') => number(0),
         (None, 'x' | 'y' | 'z') => text(&time(stat.mtime_ns)),
         (None, 'X' | 'Y' | 'Z') => seconds(stat.mtime_ns, field),
         _ => "?".to_owned(),
