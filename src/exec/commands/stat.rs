@@ -213,7 +213,7 @@ fn print(file: &File<'_>, format: &str, escapes: bool, answer: &mut Answer) {
                     (None, None | Some('%')) => out.push('%'),
                     (_, None) => out.push('?'),
                     (part, Some(letter)) => {
-                        out.push_str(&directive(file, part, letter, &field, std::ptr::eq(format, DEFAULT)))
+                        out.push_str(&directive(file, part, letter, &field, std::ptr::eq(format, DEFAULT)));
                     }
                 }
             }
