@@ -55,7 +55,7 @@ mod waiting;
 /// One acquisition. Chosen by the driver, never used twice.
 pub type Ticket = u64;
 
-/// One call to the store.
+/// One call to the store, among those under way.
 pub type Seq = u64;
 
 /// The times of the protocol.
@@ -191,7 +191,6 @@ pub struct Protocol<K: Ord> {
     me: Incarnation,
     tickets: BTreeMap<Ticket, Entry<K>>,
     calls: BTreeMap<Seq, Call>,
-    next_seq: Seq,
     liveness: liveness::Liveness,
     without: Option<Rule>,
 }
@@ -203,8 +202,6 @@ struct Entry<K> {
     when_away: WhenAway,
     /// Calls in a row that brought no answer.
     failures: u8,
-    /// Questions asked so far: varies the jitter.
-    asked: u32,
     /// Whether the store may have heard of the claim.
     known: bool,
     phase: Phase,
@@ -255,7 +252,6 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
             me,
             tickets: BTreeMap::new(),
             calls: BTreeMap::new(),
-            next_seq: 0,
             liveness: liveness::Liveness::default(),
             without: None,
         }
@@ -334,8 +330,8 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
     }
 
     fn send(&mut self, now: Ms, about: About, verb: Verb<K>, out: &mut Vec<Effect<K>>) -> Seq {
-        let seq = self.next_seq;
-        self.next_seq += 1;
+        // Unique among the calls under way.
+        let seq = self.calls.last_key_value().map_or(0, |(last, _)| last + 1);
         self.calls.insert(seq, Call { sent: now, about });
         out.push(Effect::Send(seq, verb));
         seq

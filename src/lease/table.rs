@@ -51,7 +51,8 @@ struct Held {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Mark {
-    since: Ms,
+    /// Place in the queue.
+    place: u64,
     expires: Ms,
 }
 
@@ -105,6 +106,7 @@ impl<K: Clone + Ord> Table<K> {
     /// The other half, and a renewal: whether the claim still holds the lease.
     pub fn keep(&mut self, now: Ms, lease: &Holding<K>, confirm: bool) -> bool {
         let expires = Some(now + self.terms.lease);
+        let remembers = self.counters.contains_key(&lease.key);
         match self.holder(now, &lease.key) {
             Some(held) if held.claim == lease.claim => {
                 if confirm {
@@ -115,7 +117,7 @@ impl<K: Clone + Ord> Table<K> {
                 true
             }
             Some(_) => false,
-            None if self.counters.contains_key(&lease.key) => false,
+            None if remembers => false,
             None => {
                 let held = Held { claim: lease.claim, fence: lease.fence, expires };
                 self.held.insert(lease.key.clone(), held);
@@ -136,6 +138,13 @@ impl<K: Clone + Ord> Table<K> {
     #[must_use]
     pub fn is_alive(&self, now: Ms, owner: Incarnation) -> bool {
         self.alive.get(&owner).is_some_and(|until| *until > now)
+    }
+
+    /// Who waits for the key at `now`.
+    #[must_use]
+    pub fn waiting(&self, now: Ms, key: &K) -> Vec<Incarnation> {
+        let marks = self.marks.get(key).into_iter().flatten();
+        marks.filter(|(_, mark)| mark.expires > now).map(|(owner, _)| *owner).collect()
     }
 
     /// Forgets everything, as a flushed or replaced server does.
@@ -197,7 +206,8 @@ impl<K: Clone + Ord> Table<K> {
         }
         let expires = now + self.terms.mark;
         let marks = self.marks.entry(key.clone()).or_default();
-        marks.entry(claim.owner).or_insert(Mark { since: now, expires }).expires = expires;
+        let place = marks.values().map(|mark| mark.place + 1).max().unwrap_or(0);
+        marks.entry(claim.owner).or_insert(Mark { place, expires }).expires = expires;
         let held = self.held.get(key);
         Answer::Busy {
             left: held.and_then(|held| held.expires).map(|at| at - now),
@@ -248,7 +258,7 @@ impl<K: Clone + Ord> Table<K> {
     fn longest_waiter(&mut self, now: Ms, key: &K) -> Option<Incarnation> {
         let marks = self.marks.get_mut(key)?;
         marks.retain(|_, mark| mark.expires > now);
-        let longest = marks.iter().min_by_key(|(owner, mark)| (mark.since, **owner)).map(|(owner, _)| *owner);
+        let longest = marks.iter().min_by_key(|(owner, mark)| (mark.place, **owner)).map(|(owner, _)| *owner);
         if longest.is_none() {
             self.marks.remove(key);
         }

@@ -118,17 +118,17 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
     }
 
     pub(super) fn renew_due(&mut self, now: Ms, out: &mut Vec<Effect<K>>) {
-        let soonest = |within: Ms| {
-            move |(ticket, entry): (&Ticket, &Entry<K>)| match &entry.phase {
-                Phase::Held(held) if self.renewal_due(held) <= now.saturating_add(within) => Some(*ticket),
-                _ => None,
-            }
-        };
-        if self.tickets.iter().find_map(soonest(0)).is_none() {
+        // Those that are due soon go along, so that calls stay few.
+        let soon = now + self.config.renew / 8;
+        let due = self.tickets.iter().filter_map(|(ticket, entry)| match &entry.phase {
+            Phase::Held(held) => Some((*ticket, self.renewal_due(held))).filter(|(_, due)| *due <= soon),
+            _ => None,
+        });
+        let due: Vec<(Ticket, Ms)> = due.collect();
+        if due.iter().all(|(_, due)| *due > now) {
             return;
         }
-        // Those that are due soon go along, so that calls stay few.
-        let due: Vec<Ticket> = self.tickets.iter().filter_map(soonest(self.config.renew / 8)).collect();
+        let due: Vec<Ticket> = due.into_iter().map(|(ticket, _)| ticket).collect();
         for tickets in due.chunks(RENEWED_TOGETHER) {
             let leases = self.holdings(tickets);
             for ticket in tickets {

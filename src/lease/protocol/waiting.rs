@@ -21,7 +21,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         out: &mut Vec<Effect<K>>,
     ) {
         debug_assert!(!self.tickets.contains_key(&ticket), "ticket {ticket} was used before");
-        let entry = Entry { key, floor, when_away, failures: 0, asked: 0, known: false, phase: Phase::Queued };
+        let entry = Entry { key, floor, when_away, failures: 0, known: false, phase: Phase::Queued };
         self.tickets.insert(ticket, entry);
         if self.may_admit(now) {
             self.ask(now, ticket, None, out);
@@ -38,7 +38,6 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         let claim = self.claim(ticket);
         let Some(entry) = self.tickets.get_mut(&ticket) else { return };
         entry.phase = Phase::Asking { poked: false };
-        entry.asked = entry.asked.wrapping_add(1);
         let verb = Verb::Acquire { key: entry.key.clone(), claim, floor: entry.floor, evict };
         self.send(now, About::Acquire(ticket), verb, out);
     }
@@ -79,7 +78,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         confirmed: Option<Claim>,
         out: &mut Vec<Effect<K>>,
     ) {
-        let poll = now + self.jittered(ticket, self.config.poll);
+        let poll = self.jittered(now, ticket, self.config.poll);
         let Some(entry) = self.tickets.get_mut(&ticket) else { return };
         (entry.failures, entry.known) = (0, true);
         match (&entry.phase, confirmed) {
@@ -99,7 +98,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
     }
 
     pub(super) fn judged(&mut self, now: Ms, ticket: Ticket, alive: bool, out: &mut Vec<Effect<K>>) {
-        let poll = now + self.jittered(ticket, self.config.poll);
+        let poll = self.jittered(now, ticket, self.config.poll);
         let Some(entry) = self.tickets.get_mut(&ticket) else { return };
         entry.failures = 0;
         match entry.phase {
@@ -165,14 +164,14 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         }
     }
 
-    /// `time` and up to a quarter more: spread over replicas and questions, but a
-    /// function of them, so that a run can be repeated.
-    fn jittered(&self, ticket: Ticket, time: Ms) -> Ms {
-        let asked = self.tickets.get(&ticket).map_or(0, |entry| u64::from(entry.asked));
+    /// The time of the next question, `time` and up to a quarter more from now: spread
+    /// over replicas, tickets and questions, but a function of them, so that a run can
+    /// be repeated.
+    fn jittered(&self, now: Ms, ticket: Ticket, time: Ms) -> Ms {
         let me = self.me.0 as u64 ^ (self.me.0 >> 64) as u64;
-        let mut x = me ^ ticket.rotate_left(32) ^ asked.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut x = me ^ ticket.rotate_left(32) ^ now.wrapping_mul(0x9E37_79B9_7F4A_7C15);
         x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        time + (x ^ (x >> 31)) % (time / 4 + 1)
+        now + time + (x ^ (x >> 31)) % (time / 4 + 1)
     }
 }
