@@ -6,9 +6,12 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+pub mod driver;
+pub mod held;
 pub mod keys;
 pub mod memory;
 pub mod protocol;
+pub mod redis;
 pub mod store;
 pub mod table;
 pub mod verbs;

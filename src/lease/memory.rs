@@ -57,11 +57,11 @@ impl LeaseStore for Memory {
         Ok(answer)
     }
 
-    async fn woken(&self, me: Incarnation) -> LeaseKey {
+    async fn listen(&self, me: Incarnation, woken: &(dyn Fn(LeaseKey) + Send + Sync)) {
         let mut wakes = self.wakes.subscribe();
         loop {
             match wakes.recv().await {
-                Ok((owner, key)) if owner == me => return key,
+                Ok((owner, key)) if owner == me => woken(key),
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
             }

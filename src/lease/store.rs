@@ -14,7 +14,7 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// `Renew` and `Heartbeat` are never held up by the others.
     async fn call(&self, verb: &Verb<LeaseKey>) -> Result<Answer, CallError>;
 
-    /// Waits until the lease of a key is free and `me` has waited longest for it. A
-    /// hint: it may come late, twice or never. May be dropped at any time.
-    async fn woken(&self, me: Incarnation) -> LeaseKey;
+    /// Calls `woken` whenever the lease of a key is free and `me` has waited longest for
+    /// it. A hint: it may come late, twice or never. Does not return.
+    async fn listen(&self, me: Incarnation, woken: &(dyn Fn(LeaseKey) + Send + Sync));
 }

@@ -64,6 +64,8 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         } else if admit {
             entry.phase = Phase::Held(Held::new(fence, until, sent + self.config.renew));
             out.push(Effect::Granted(ticket, fence));
+            let due = self.kills_at(ticket).unwrap_or(until).min(sent + self.config.renew);
+            out.push(Effect::Due(due));
         } else {
             entry.phase = Phase::Queued;
             self.beat_now(now, out);
