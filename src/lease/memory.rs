@@ -40,6 +40,12 @@ impl Memory {
         self.table().flush();
     }
 
+    /// How many replicas listen for wake-ups.
+    #[must_use]
+    pub fn listeners(&self) -> usize {
+        self.wakes.receiver_count()
+    }
+
     fn table(&self) -> MutexGuard<'_, Table<LeaseKey>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
