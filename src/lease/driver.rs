@@ -11,6 +11,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 
@@ -365,8 +366,20 @@ impl Shared {
     }
 
     fn spawn_call(self: &Arc<Self>, seq: Seq, verb: Verb<LeaseKey>) {
-        let runtime = if is_control(&verb) { &self.control } else { &self.requests };
-        runtime.spawn(self.clone().call(seq, verb));
+        if is_control(&verb) {
+            self.control.spawn(self.clone().call(seq, verb));
+            return;
+        }
+        // Begun here, so that calls leave in the order of their steps: a release is on
+        // its way before the next question of this replica.
+        let mut call: Calls = Box::pin(self.clone().call(seq, verb));
+        let begun = {
+            let _runtime = self.requests.enter();
+            call.as_mut().now_or_never()
+        };
+        if begun.is_none() {
+            self.requests.spawn(call);
+        }
     }
 
     async fn call(self: Arc<Self>, seq: Seq, verb: Verb<LeaseKey>) {

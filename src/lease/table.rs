@@ -53,6 +53,9 @@ struct Held {
 struct Mark {
     /// Place in the queue.
     place: u64,
+    /// The youngest claim that waits: a release of an older one, that arrives late,
+    /// must not take its place away.
+    number: u64,
     expires: Ms,
 }
 
@@ -174,7 +177,7 @@ impl<K: Clone + Ord> Table<K> {
                     held.expires = Some(now + lease);
                 }
                 let fence = held.fence;
-                self.unmark(key, claim.owner);
+                self.unmark(key, claim);
                 return Answer::Acquired { fence };
             }
             if let Some(evict) = evict
@@ -197,7 +200,7 @@ impl<K: Clone + Ord> Table<K> {
                     }
                 }
                 _ => {
-                    self.unmark(key, claim.owner);
+                    self.unmark(key, claim);
                     let fence = self.next_fence(key, floor);
                     self.held.insert(key.clone(), Held { claim, fence, expires: Some(now + lease) });
                     return Answer::Acquired { fence };
@@ -207,7 +210,8 @@ impl<K: Clone + Ord> Table<K> {
         let expires = now + self.terms.mark;
         let marks = self.marks.entry(key.clone()).or_default();
         let place = marks.values().map(|mark| mark.place + 1).max().unwrap_or(0);
-        marks.entry(claim.owner).or_insert(Mark { place, expires }).expires = expires;
+        let mark = marks.entry(claim.owner).or_insert(Mark { place, number: claim.number, expires });
+        (mark.number, mark.expires) = (mark.number.max(claim.number), expires);
         let held = self.held.get(key);
         Answer::Busy {
             left: held.and_then(|held| held.expires).map(|at| at - now),
@@ -231,7 +235,7 @@ impl<K: Clone + Ord> Table<K> {
         if self.holder(now, key).is_some_and(|held| held.claim == claim) {
             self.held.remove(key);
         }
-        self.unmark(key, claim.owner);
+        self.unmark(key, claim);
         if !self.held.contains_key(key)
             && let Some(longest) = self.longest_waiter(now, key)
         {
@@ -265,9 +269,9 @@ impl<K: Clone + Ord> Table<K> {
         longest
     }
 
-    fn unmark(&mut self, key: &K, owner: Incarnation) {
+    fn unmark(&mut self, key: &K, claim: Claim) {
         if let Some(marks) = self.marks.get_mut(key) {
-            marks.remove(&owner);
+            marks.retain(|owner, mark| *owner != claim.owner || mark.number > claim.number);
             if marks.is_empty() {
                 self.marks.remove(key);
             }

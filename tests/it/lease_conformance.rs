@@ -208,6 +208,21 @@ async fn a_waiter_that_leaves_or_dies_holds_up_nobody_for_long() {
 }
 
 #[tokio::test]
+async fn a_late_release_takes_no_younger_waiters_place() {
+    each_store(async |rig: Rig| {
+        let mut woken = rig.listen(claim(1, 0).owner).await;
+        fence(&rig.acquire(claim(1, 1), 0).await);
+        assert!(is_busy(&rig.acquire(claim(1, 2), 0).await), "the next of the same replica");
+        assert!(is_busy(&rig.acquire(claim(2, 0), 0).await));
+        rig.release(claim(1, 1)).await;
+        assert_eq!(woken.recv().await.as_ref(), Some(&rig.key));
+        assert!(is_busy(&rig.acquire(claim(2, 0), 0).await));
+        fence(&rig.acquire(claim(1, 2), 0).await);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn many_leases_are_kept_by_one_call() {
     each_store(async |rig: Rig| {
         let mut leases = Vec::new();

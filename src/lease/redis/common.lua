@@ -71,8 +71,9 @@ local function next_fence(key, floor)
   return fence
 end
 
--- Waiting marks: a hash of owner → "place until", until by the server's clock. Only
--- fairness hangs on that clock; a mark of the far future is garbage.
+-- Waiting marks: a hash of owner → "place until number", until by the server's clock,
+-- number that of the owner's youngest waiting claim. Only fairness hangs on that clock;
+-- a mark of the far future is garbage.
 local function now()
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
@@ -86,10 +87,10 @@ local function marks(key, now, ms)
   end
   local found = {}
   for i = 1, #all, 2 do
-    local place, till = string.match(all[i + 1], '^(%d+) (%d+)$')
-    place, till = tonumber(place), tonumber(till)
+    local place, till, number = string.match(all[i + 1], '^(%d+) (%d+) (%d+)$')
+    place, till, number = tonumber(place), tonumber(till), tonumber(number)
     if place and till > now and till <= now + 4 * ms and place < MAX_FENCE then
-      found[all[i]] = place
+      found[all[i]] = { place = place, number = number }
     else
       redis.call('HDEL', key, all[i])
     end
@@ -97,9 +98,30 @@ local function marks(key, now, ms)
   return found
 end
 
+local function mark(key, found, owner, number, till, ms)
+  local mine, place = found[owner], 0
+  if mine then
+    place, number = mine.place, math.max(mine.number, number)
+  else
+    for _, other in pairs(found) do place = math.max(place, other.place + 1) end
+  end
+  redis.call('HSET', key, owner, whole(place) .. ' ' .. whole(till) .. ' ' .. whole(number))
+  redis.call('PEXPIRE', key, 4 * ms)
+end
+
+-- Takes the claim's mark away, unless a younger claim of the owner waits.
+local function unmark(key, found, owner, number)
+  local mine = found[owner]
+  if mine and mine.number <= number then
+    redis.call('HDEL', key, owner)
+    found[owner] = nil
+  end
+end
+
 local function longest(found)
   local who, least
-  for owner, place in pairs(found) do
+  for owner, mark in pairs(found) do
+    local place = mark.place
     if not who or place < least or (place == least and owner < who) then
       who, least = owner, place
     end

@@ -7,8 +7,7 @@ end
 -- Nobody waits in the ordinary case: one call tells.
 if redis.call('EXISTS', KEYS[2]) == 1 then
   local found = marks(KEYS[2], now(), tonumber(ARGV[3]))
-  redis.pcall('HDEL', KEYS[2], ARGV[2])
-  found[ARGV[2]] = nil
+  unmark(KEYS[2], found, ARGV[2], tonumber(string.match(ARGV[1], '%d+$')))
   if not held then wake(ARGV[4], longest(found), ARGV[5]) end
 end
 return 1

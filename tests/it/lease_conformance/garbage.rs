@@ -1,6 +1,6 @@
 //! Redis alone: whatever lies in a key, the sandbox stays usable and tokens stay right.
 
-use super::rig::{LEASE, MARK, Rig, claim, on_redis, on_redis_with};
+use super::rig::{LEASE, MARK, Rig, SCRIPTS, claim, on_redis, on_redis_while, on_redis_with, redis_url};
 use super::{fence, is_busy};
 use sqlfs::lease::keys::alive;
 use sqlfs::lease::verbs::{Answer, Terms};
@@ -25,8 +25,8 @@ fn garbage(key: &str) -> Vec<redis::Cmd> {
     all.push(redis::cmd("SADD").arg(key).arg("a").take());
     all.push(redis::cmd("ZADD").arg(key).arg(1).arg("a").take());
     all.push(redis::cmd("HSET").arg(key).arg("a").arg("b").take());
-    all.push(redis::cmd("HSET").arg(key).arg("a").arg("0 99999999999999").take());
-    all.push(redis::cmd("HSET").arg(key).arg("a").arg("99999999999999999 99999999999999").take());
+    all.push(redis::cmd("HSET").arg(key).arg("a").arg("0 99999999999999 1").take());
+    all.push(redis::cmd("HSET").arg(key).arg("a").arg("99999999999999999 99999999999999 1").take());
     all
 }
 
@@ -96,11 +96,17 @@ async fn a_lease_or_mark_that_lost_its_expiry_gets_it_back() {
 
 #[tokio::test]
 async fn scripts_that_the_server_forgot_are_sent_again() {
-    let rig = on_redis().await;
+    let alone = SCRIPTS.write().await;
+    let mut server = redis::Client::open(redis_url())
+        .expect("a Redis URL")
+        .get_multiplexed_async_connection()
+        .await
+        .expect("a Redis that runs");
+    let forgotten: redis::RedisResult<()> = redis::cmd("SCRIPT").arg("FLUSH").query_async(&mut server).await;
+    forgotten.expect("the test's own command");
+    let rig = on_redis_while(alone.downgrade()).await;
     fence(&rig.acquire(claim(1, 0), 0).await);
-    rig.redis(redis::cmd("SCRIPT").arg("FLUSH")).await;
     rig.release(claim(1, 0)).await;
-    rig.redis(redis::cmd("SCRIPT").arg("FLUSH")).await;
     fence(&rig.acquire(claim(2, 0), 0).await);
 }
 

@@ -10,7 +10,7 @@ use sqlfs::lease::memory::Memory;
 use sqlfs::lease::redis::RedisLeases;
 use sqlfs::lease::store::LeaseStore;
 use sqlfs::lease::verbs::{Answer, Claim, Holding, Incarnation, Ms, Terms, Verb};
-use tokio::sync::mpsc;
+use tokio::sync::{RwLock, RwLockReadGuard, mpsc};
 
 // Long, so that no test hangs on how fast it runs: time passes by `Rig::pass` alone.
 pub const LEASE: Ms = 60_000;
@@ -25,8 +25,11 @@ pub struct Rig {
 
 enum Kind {
     Memory { store: Arc<Memory>, now: Arc<AtomicU64> },
-    Redis(redis::aio::MultiplexedConnection),
+    Redis(redis::aio::MultiplexedConnection, RwLockReadGuard<'static, ()>),
 }
+
+/// Taken for writing by the test that makes the server forget all scripts.
+pub static SCRIPTS: RwLock<()> = RwLock::const_new(());
 
 /// Brings every expiry of the keys nearer, as if time had passed.
 const SHIFT: &str = "
@@ -36,8 +39,9 @@ for _, key in ipairs(KEYS) do
 end
 local marks = redis.call('HGETALL', KEYS[2])
 for i = 1, #marks, 2 do
-  local place, till = string.match(marks[i + 1], '^(%d+) (%d+)$')
-  redis.call('HSET', KEYS[2], marks[i], place .. ' ' .. string.format('%.0f', till - ARGV[1]))
+  local place, till, number = string.match(marks[i + 1], '^(%d+) (%d+) (%d+)$')
+  till = string.format('%.0f', till - ARGV[1])
+  redis.call('HSET', KEYS[2], marks[i], place .. ' ' .. till .. ' ' .. number)
 end";
 
 /// Runs a test on each store, on a sandbox of its own.
@@ -78,10 +82,18 @@ pub async fn on_redis() -> Rig {
 }
 
 pub async fn on_redis_with(terms: Terms) -> Rig {
+    connect(terms, SCRIPTS.read().await).await
+}
+
+pub async fn on_redis_while(scripts: RwLockReadGuard<'static, ()>) -> Rig {
+    connect(TERMS, scripts).await
+}
+
+async fn connect(terms: Terms, scripts: RwLockReadGuard<'static, ()>) -> Rig {
     let store = RedisLeases::new(&redis_url(), terms, Duration::from_secs(10)).expect("a Redis URL");
     let client = redis::Client::open(redis_url()).expect("a Redis URL");
     let connection = client.get_multiplexed_async_connection().await.expect("a Redis that runs");
-    Rig { key: fresh_key(), store: Arc::new(store), kind: Kind::Redis(connection) }
+    Rig { key: fresh_key(), store: Arc::new(store), kind: Kind::Redis(connection, scripts) }
 }
 
 impl Rig {
@@ -129,7 +141,7 @@ impl Rig {
             Kind::Memory { now, .. } => {
                 now.fetch_add(ms, Ordering::SeqCst);
             }
-            Kind::Redis(_) => {
+            Kind::Redis(..) => {
                 let mut shift = redis::cmd("EVAL");
                 shift.arg(SHIFT).arg(5).arg(self.key.lock()).arg(self.key.wait());
                 for owner in 1..4 {
@@ -144,7 +156,7 @@ impl Rig {
     pub async fn flush(&self) {
         match &self.kind {
             Kind::Memory { store, .. } => store.flush(),
-            Kind::Redis(_) => {
+            Kind::Redis(..) => {
                 let mut keys = vec![self.key.lock(), self.key.fence(), self.key.wait()];
                 keys.extend((1..4).map(|owner| alive(claim(owner, 0).owner)));
                 self.redis(redis::cmd("DEL").arg(keys)).await;
@@ -156,20 +168,20 @@ impl Rig {
     pub async fn step_clock_forward(&self) {
         match &self.kind {
             Kind::Memory { .. } => self.pass(3_600_000).await,
-            Kind::Redis(_) => self.redis(redis::cmd("PEXPIRE").arg(self.key.lock()).arg(0)).await,
+            Kind::Redis(..) => self.redis(redis::cmd("PEXPIRE").arg(self.key.lock()).arg(0)).await,
         }
     }
 
     /// The same, backward. The clock of the store in the process cannot step back.
     pub async fn step_clock_back(&self) {
-        if let Kind::Redis(_) = &self.kind {
+        if let Kind::Redis(..) = &self.kind {
             self.redis(redis::cmd("PEXPIRE").arg(self.key.lock()).arg(3_600_000)).await;
         }
     }
 
     /// Sends a command of the test's own to Redis.
     pub async fn redis(&self, command: &redis::Cmd) {
-        let Kind::Redis(connection) = &self.kind else { panic!("not on Redis") };
+        let Kind::Redis(connection, _) = &self.kind else { panic!("not on Redis") };
         let done: redis::RedisResult<redis::Value> = command.query_async(&mut connection.clone()).await;
         done.expect("the test's own command");
     }
