@@ -18,7 +18,10 @@ pub struct Held {
 
 impl std::fmt::Debug for Held {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Held").field("ticket", &self.ticket).field("token", &self.token).finish_non_exhaustive()
+        f.debug_struct("Held")
+            .field("ticket", &self.ticket)
+            .field("token", &self.token)
+            .finish_non_exhaustive()
     }
 }
 

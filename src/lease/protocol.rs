@@ -285,7 +285,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
     /// When the next `Tick` is due; `None`: not before another event.
     #[must_use]
     pub fn next_due(&self) -> Option<Ms> {
-        let tickets = self.tickets.iter().filter_map(|(_, entry)| match &entry.phase {
+        let tickets = self.tickets.values().filter_map(|entry| match &entry.phase {
             Phase::Waiting { poll } => Some(*poll),
             Phase::Held(held) => Some(self.renewal_due(held).min(self.deadline(held).unwrap_or(Ms::MAX))),
             Phase::Leaving(leaving) => leaving.due(),

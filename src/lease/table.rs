@@ -25,7 +25,6 @@ pub type Wake<K> = (Incarnation, K);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableRule {
     RepeatExtends,
-    EvictOnlyUnchanged,
     LongestWaiterFirst,
     AboveFloor,
 }
@@ -169,7 +168,6 @@ impl<K: Clone + Ord> Table<K> {
     ) -> Answer {
         let lease = self.terms.lease;
         let extends = self.on(TableRule::RepeatExtends);
-        let unchanged = self.on(TableRule::EvictOnlyUnchanged);
         let mut evicted = false;
         if let Some(held) = self.holder(now, key) {
             if held.claim == claim {
@@ -182,7 +180,7 @@ impl<K: Clone + Ord> Table<K> {
             }
             if let Some(evict) = evict
                 && held.expires.is_none()
-                && (held.claim == evict || !unchanged)
+                && held.claim == evict
             {
                 floor = floor.max(held.fence);
                 evicted = true;

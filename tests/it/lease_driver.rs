@@ -142,6 +142,7 @@ async fn a_dropped_request_leaves_the_store_alone_also_when_its_answer_is_under_
         let config = calm(mode);
         let store = store(config);
         let (a, b) = (replica(&store, config), replica(&store, config));
+        soon(store.until_listening(2)).await;
         let key = key();
         // Liveness first, where there is one.
         drop(soon(a.acquire(self::key(), 0, WhenAway::Lose)).await);

@@ -20,6 +20,7 @@ pub const EXCLUSIVE: &str = "exclusive";
 pub const KILL_BEFORE_EXPIRY: &str = "kill before expiry";
 pub const PERMITTED_HOLDS: &str = "permitted only while held";
 pub const TOKEN_MONOTONIC: &str = "token monotonic";
+pub const BOTH_RAN: &str = "both replicas ran a script";
 pub const NO_OVERTAKING: &str = "no overtaking";
 
 const LEASE: Ms = 6;
@@ -42,8 +43,8 @@ pub struct Setting {
     pub mode: Mode,
     /// Time ends here.
     pub horizon: Ms,
-    /// Acquisitions of each incarnation.
-    pub tickets: Ticket,
+    /// Acquisitions of each replica's incarnations.
+    pub tickets: [Ticket; 2],
     pub faults: Faults,
     /// Replicas may stand still for any time.
     pub pauses: bool,
@@ -77,6 +78,9 @@ struct Replica {
     protocol: Protocol<u8>,
     me: Incarnation,
     next: Ticket,
+    /// The row's fence, as this replica's probe saw it. What commits later changes the
+    /// head too, and the compare-and-set refuses who started from the old one.
+    floor: i64,
     work: Work,
 }
 
@@ -87,6 +91,8 @@ enum Work {
     /// Granted; the script has not started.
     Granted(Ticket),
     Raising(Ticket),
+    /// With a token above the row's; the script has not started.
+    Raised(Ticket),
     Running(Ticket),
     /// Goes on with the compare-and-set alone.
     Degraded(Ticket),
@@ -141,6 +147,7 @@ impl Model for Setting {
             protocol: self.protocol(Incarnation(me)),
             me: Incarnation(me),
             next: 0,
+            floor: 0,
             work: Work::Idle,
         };
         let table = Table::new(Terms { lease: LEASE, mark: 4 });
@@ -172,13 +179,17 @@ impl Model for Setting {
             actions.push(Action::Pass);
         }
         for (index, replica) in world.replicas.iter().enumerate() {
+            if self.tickets[index] == 0 {
+                // A world of one replica.
+                continue;
+            }
             if replica.protocol.next_due().is_some_and(|due| due <= world.now) {
                 actions.push(Action::Tick(index));
             }
             match replica.work {
-                Work::Idle if replica.next < self.tickets => actions.push(Action::Request(index)),
+                Work::Idle if replica.next < self.tickets[index] => actions.push(Action::Request(index)),
                 Work::Waiting(_) => actions.push(Action::Abandon(index)),
-                Work::Granted(_) => actions.push(Action::Start(index)),
+                Work::Granted(_) | Work::Raised(_) => actions.push(Action::Start(index)),
                 Work::Running(_) | Work::Degraded(_) => {
                     actions.push(Action::Finish(index));
                 }
@@ -273,7 +284,7 @@ impl Model for Setting {
                 world.faults.crashes -= 1;
                 let me = Incarnation(world.replicas[at].me.0 + 10);
                 world.replicas[at] =
-                    Replica { protocol: self.protocol(me), me, next: 0, work: Work::Idle };
+                    Replica { protocol: self.protocol(me), me, next: 0, floor: 0, work: Work::Idle };
                 // Numbers of calls start anew: what is still under way is told apart.
                 world.make_ghosts(|call| call.replica == at);
                 world.replies.retain(|(replica, _, _)| *replica != at);
@@ -304,7 +315,7 @@ impl Model for Setting {
             Property::always(PERMITTED_HOLDS, |_, world: &World| !world.broken.contains(PERMITTED_HOLDS)),
             Property::always(TOKEN_MONOTONIC, |_, world: &World| !world.broken.contains(TOKEN_MONOTONIC)),
             Property::always(NO_OVERTAKING, |_, world: &World| !world.broken.contains(NO_OVERTAKING)),
-            Property::sometimes("both replicas ran a script", |_, world: &World| {
+            Property::sometimes(BOTH_RAN, |_, world: &World| {
                 world.started >= 2 && matches!(world.replicas[1].work, Work::Running(_))
             }),
         ]
@@ -341,7 +352,12 @@ impl World {
         let replica = &mut self.replicas[at];
         let current = match replica.work {
             Work::Idle => None,
-            Work::Waiting(t) | Work::Granted(t) | Work::Raising(t) | Work::Running(t) | Work::Degraded(t) => Some(t),
+            Work::Waiting(t)
+            | Work::Granted(t)
+            | Work::Raising(t)
+            | Work::Raised(t)
+            | Work::Running(t)
+            | Work::Degraded(t) => Some(t),
         };
         let is_current = |ticket: Ticket| current == Some(ticket);
         match effect {
@@ -353,9 +369,8 @@ impl World {
                 let parts = vec![None; parts];
                 self.fresh.push(InFlight { replica: at, seq, verb, parts, ghost: false });
             }
-            Effect::Granted(ticket, _) | Effect::Raised(ticket, _) if is_current(ticket) => {
-                replica.work = Work::Granted(ticket);
-            }
+            Effect::Granted(ticket, _) if is_current(ticket) => replica.work = Work::Granted(ticket),
+            Effect::Raised(ticket, _) if is_current(ticket) => replica.work = Work::Raised(ticket),
             Effect::Denied(ticket) if is_current(ticket) => replica.work = Work::Idle,
             Effect::NotRaised(ticket) if is_current(ticket) => {
                 replica.work = Work::Idle;
@@ -401,21 +416,28 @@ impl World {
 
     /// The probe of the row, a new token if it is needed, and the start.
     fn start(&mut self, at: usize) {
-        let Work::Granted(ticket) = self.replicas[at].work else { return };
+        let work = self.replicas[at].work.clone();
+        let (Work::Granted(ticket) | Work::Raised(ticket)) = work else { return };
         let Some(token) = self.replicas[at].protocol.token(ticket) else { return };
-        if token <= self.committed && self.replicas[at].protocol.kills_at(ticket).is_some() {
+        if work == Work::Granted(ticket) {
+            self.replicas[at].floor = self.committed;
+        }
+        if work == Work::Granted(ticket)
+            && token <= self.committed
+            && self.replicas[at].protocol.kills_at(ticket).is_some()
+        {
             self.replicas[at].work = Work::Raising(ticket);
             self.step(at, Event::Raise(ticket, self.committed));
             return;
         }
-        if !self.permitted(at, ticket) || self.replicas[at].work != Work::Granted(ticket) {
+        if !self.permitted(at, ticket) || self.replicas[at].work != work {
             return;
         }
         self.replicas[at].work = Work::Running(ticket);
         if !self.flushed && !self.holds(at, ticket) {
             self.broken.insert(PERMITTED_HOLDS);
         }
-        if token <= self.committed || (!self.flushed && token <= self.started) {
+        if token <= self.replicas[at].floor || (!self.flushed && token <= self.started) {
             self.broken.insert(TOKEN_MONOTONIC);
         }
         self.started = self.started.max(token);
@@ -429,7 +451,8 @@ impl World {
         };
         let token = self.replicas[at].protocol.token(ticket).unwrap_or(0);
         if self.permitted(at, ticket) && !degraded {
-            if matches!(self.replicas[at].work, Work::Running(_)) && !self.flushed && !self.holds(at, ticket) {
+            if matches!(self.replicas[at].work, Work::Running(_)) && !self.flushed && !self.holds(at, ticket)
+            {
                 self.broken.insert(PERMITTED_HOLDS);
             }
             self.committed = self.committed.max(token);
@@ -440,8 +463,7 @@ impl World {
 
     /// The store carries out one part of a call.
     fn carry(&mut self, at: usize, seq: Seq, part: usize, ghost: bool) {
-        let Some(call) =
-            self.calls.iter().find(|c| (c.replica, c.seq, c.ghost) == (at, seq, ghost)).cloned()
+        let Some(call) = self.calls.iter().find(|c| (c.replica, c.seq, c.ghost) == (at, seq, ghost)).cloned()
         else {
             return;
         };
@@ -449,12 +471,11 @@ impl World {
         let InFlight { verb, mut parts, .. } = call;
         let mut answer = None;
         if let Verb::Heartbeat { owner, leases } = &verb {
-            parts[part] = Some(match leases.get(part) {
-                Some(lease) => self.table.keep(self.now, lease, true),
-                None => {
-                    self.table.beat(self.now, *owner);
-                    true
-                }
+            parts[part] = Some(if let Some(lease) = leases.get(part) {
+                self.table.keep(self.now, lease, true)
+            } else {
+                self.table.beat(self.now, *owner);
+                true
             });
             if let Some(mut kept) = parts.iter().copied().collect::<Option<Vec<bool>>>() {
                 kept.pop();

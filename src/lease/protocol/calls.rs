@@ -15,6 +15,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
     ) {
         // A second answer to the same call is nobody's.
         let Some(call) = self.calls.remove(&seq) else { return };
+        // An answer to another question tells nothing: as if there were none.
         match (call.about, answer) {
             (About::Acquire(ticket), Ok(Answer::Acquired { fence })) => {
                 self.acquired(now, ticket, call.sent, fence, out);
@@ -22,30 +23,22 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
             (About::Acquire(ticket), Ok(Answer::Busy { left, confirmed })) => {
                 self.busy(now, ticket, left, confirmed, out);
             }
-            (About::Acquire(ticket) | About::Judge(ticket), Err(error)) => {
-                self.ask_failed(now, ticket, error, out);
-            }
             (About::Judge(ticket), Ok(Answer::Alive(alive))) => self.judged(now, ticket, alive, out),
+            (About::Acquire(ticket) | About::Judge(ticket), other) => {
+                self.ask_failed(now, ticket, other.err().unwrap_or(CallError::Unknown), out);
+            }
             (About::Raise(ticket), Ok(Answer::Raised(fence))) => self.raised(now, ticket, fence, out),
-            (About::Raise(ticket), Err(_)) => self.raise_failed(ticket, out),
+            (About::Raise(ticket), _) => self.raise_failed(ticket, out),
             (About::Renew(tickets), Ok(Answer::Kept(kept))) => {
                 self.renewed(now, call.sent, &tickets, &kept, out);
             }
-            (About::Renew(tickets), Err(_)) => self.renew_failed(now, &tickets, out),
+            (About::Renew(tickets), _) => self.renew_failed(now, &tickets, out),
             (About::Heartbeat(tickets), Ok(Answer::Kept(kept))) => {
                 self.beaten(now, call.sent, &tickets, &kept, out);
             }
-            (About::Heartbeat(_), Err(_)) => self.beat_failed(now, out),
+            (About::Heartbeat(_), _) => self.beat_failed(now, out),
             (About::Release(ticket), Ok(Answer::Released)) => self.released(ticket),
-            (About::Release(ticket), Err(_)) => self.release_failed(now, ticket, out),
-            // An answer to another question tells nothing: as if there were none.
-            (About::Acquire(ticket) | About::Judge(ticket), Ok(_)) => {
-                self.ask_failed(now, ticket, CallError::Unknown, out);
-            }
-            (About::Raise(ticket), Ok(_)) => self.raise_failed(ticket, out),
-            (About::Renew(tickets), Ok(_)) => self.renew_failed(now, &tickets, out),
-            (About::Heartbeat(_), Ok(_)) => self.beat_failed(now, out),
-            (About::Release(ticket), Ok(_)) => self.release_failed(now, ticket, out),
+            (About::Release(ticket), _) => self.release_failed(now, ticket, out),
         }
     }
 }

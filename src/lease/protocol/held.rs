@@ -66,10 +66,9 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         let alive = || self.alive_until().unwrap_or(0);
         match self.config.mode {
             _ if held.degraded => None,
-            Mode::Lease => Some(held.until),
             Mode::Preemptible if held.confirmed => Some(alive()),
             Mode::Preemptible if self.on(Rule::AllNeedLiveness) => Some(held.until.min(alive())),
-            Mode::Preemptible => Some(held.until),
+            Mode::Lease | Mode::Preemptible => Some(held.until),
         }
     }
 
@@ -210,13 +209,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         }
     }
 
-    pub(super) fn raised(
-        &mut self,
-        now: Ms,
-        ticket: Ticket,
-        fence: Option<i64>,
-        out: &mut Vec<Effect<K>>,
-    ) {
+    pub(super) fn raised(&mut self, now: Ms, ticket: Ticket, fence: Option<i64>, out: &mut Vec<Effect<K>>) {
         match (self.held_mut(ticket), fence) {
             (Some(held), Some(fence)) => {
                 held.fence = fence;
@@ -284,9 +277,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
     }
 
     pub(super) fn release_due(&mut self, now: Ms, out: &mut Vec<Effect<K>>) {
-        let due = |entry: &Entry<K>| {
-            matches!(&entry.phase, Phase::Leaving(leaving) if leaving.retry.is_some_and(|at| at <= now))
-        };
+        let due = |entry: &Entry<K>| matches!(&entry.phase, Phase::Leaving(leaving) if leaving.retry.is_some_and(|at| at <= now));
         let due: Vec<Ticket> = self.tickets.iter().filter(|(_, e)| due(e)).map(|(t, _)| *t).collect();
         for ticket in due {
             self.release_now(now, ticket, out);

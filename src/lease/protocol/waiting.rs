@@ -115,13 +115,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         }
     }
 
-    pub(super) fn ask_failed(
-        &mut self,
-        now: Ms,
-        ticket: Ticket,
-        error: CallError,
-        out: &mut Vec<Effect<K>>,
-    ) {
+    pub(super) fn ask_failed(&mut self, now: Ms, ticket: Ticket, error: CallError, out: &mut Vec<Effect<K>>) {
         let Some(entry) = self.tickets.get_mut(&ticket) else { return };
         entry.known |= error == CallError::Unknown;
         if let Phase::Leaving(_) = entry.phase {

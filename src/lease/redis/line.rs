@@ -10,6 +10,7 @@ use redis::{AsyncConnectionConfig, FromRedisValue, RedisError, ScriptInvocation}
 use tokio::sync::Mutex as Turn;
 
 use super::breaker::Breaker;
+use crate::clock;
 use crate::lease::verbs::CallError;
 
 /// A connection of one role.
@@ -54,11 +55,8 @@ impl Line {
     }
 
     /// Runs a script: by its hash, and by its text if the server does not know it.
-    pub(super) async fn run<T: FromRedisValue>(
-        &self,
-        script: &ScriptInvocation<'_>,
-    ) -> Result<T, CallError> {
-        if !self.breaker.admits() {
+    pub(super) async fn run<T: FromRedisValue>(&self, script: &ScriptInvocation<'_>) -> Result<T, CallError> {
+        if !self.breaker.admits(clock::now()) {
             return Err(CallError::NotSent);
         }
         let mut sent = None;
@@ -92,7 +90,7 @@ impl Line {
     }
 
     fn failed(&self, generation: Option<u64>) {
-        self.breaker.failed();
+        self.breaker.failed(clock::now());
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if generation == Some(current.generation) {
             current.connection = None;

@@ -8,7 +8,9 @@ use sqlfs::lease::verbs::{Answer, Terms};
 /// Commands that put garbage into a key, without a time to live.
 fn garbage(key: &str) -> Vec<redis::Cmd> {
     let mut all = Vec::new();
-    for text in ["", "garbage", "-5", "1e300", "9223372036854775807", "99999999999999999999", "nan", "\0\u{1}"] {
+    for text in
+        ["", "garbage", "-5", "1e300", "9223372036854775807", "99999999999999999999", "nan", "\0\u{1}"]
+    {
         all.push(redis::cmd("SET").arg(key).arg(text).take());
     }
     let well_formed = claim(9, 9);
@@ -45,7 +47,10 @@ async fn in_the_lease_counter_and_marks() {
             let (a, b) = (claim(1, number), claim(2, number));
             put(&rig, &key, &command).await;
             let granted = rig.acquire(a, 1000).await;
-            assert!(matches!(granted, Answer::Acquired { fence } if fence > 1000), "{key} {number}: {granted:?}");
+            assert!(
+                matches!(granted, Answer::Acquired { fence } if fence > 1000),
+                "{key} {number}: {granted:?}"
+            );
             // And while it is held, under every verb.
             put(&rig, &key, &command).await;
             rig.raise(a, 2000).await;

@@ -24,8 +24,14 @@ pub struct Rig {
 }
 
 enum Kind {
-    Memory { store: Arc<Memory>, now: Arc<AtomicU64> },
-    Redis(redis::aio::MultiplexedConnection, RwLockReadGuard<'static, ()>),
+    Memory {
+        store: Arc<Memory>,
+        now: Arc<AtomicU64>,
+    },
+    Redis(
+        redis::aio::MultiplexedConnection,
+        #[expect(dead_code, reason = "held")] RwLockReadGuard<'static, ()>,
+    ),
 }
 
 /// Taken for writing by the test that makes the server forget all scripts.

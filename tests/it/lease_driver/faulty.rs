@@ -91,7 +91,9 @@ impl Faulty {
     pub fn steal(&self, key: &LeaseKey) {
         let (claim, _) = self.state().holders[key];
         let call = Verb::Release { key: key.clone(), claim };
-        futures_util::future::FutureExt::now_or_never(self.store.call(&call)).expect("at once").expect("it works");
+        futures_util::future::FutureExt::now_or_never(self.store.call(&call))
+            .expect("at once")
+            .expect("it works");
     }
 
     /// Wake-ups before that are lost, which is allowed, but not what a test is about.
@@ -126,7 +128,9 @@ fn name(verb: &Verb<LeaseKey>) -> &'static str {
 
 fn owner(verb: &Verb<LeaseKey>) -> Option<Incarnation> {
     match verb {
-        Verb::Acquire { claim, .. } | Verb::Raise { claim, .. } | Verb::Release { claim, .. } => Some(claim.owner),
+        Verb::Acquire { claim, .. } | Verb::Raise { claim, .. } | Verb::Release { claim, .. } => {
+            Some(claim.owner)
+        }
         Verb::Renew(leases) => leases.first().map(|lease| lease.claim.owner),
         Verb::Heartbeat { owner, .. } => Some(*owner),
         Verb::Alive(_) => None,
