@@ -31,7 +31,7 @@ fn main() {
         floor_server(&args.next().expect("a database URL"));
     } else {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-        let database = runtime.block_on(postgres::Database::create("bench"));
+        let database = runtime.block_on(postgres::Database::new());
         run(&database.app_url());
     }
 }
@@ -43,12 +43,17 @@ fn run(url: &str) {
     let mut client = product.client();
     let sandbox = client.create();
     let exec = format!("/v1/sandboxes/{sandbox}/exec-sync");
+    let record = format!("/v1/sandboxes/{sandbox}");
     client.exec(&exec, "echo hello > f; mkdir d", false);
 
     let mut table = Table::default();
-    let mut lap = |name: &'static str, per_round: usize, call: &mut dyn FnMut()| table.lap(name, per_round, call);
+    let mut lap =
+        |name: &'static str, per_round: usize, call: &mut dyn FnMut()| table.lap(name, per_round, call);
     for _ in 0..ROUNDS {
         lap("floor: probe", REQUESTS, &mut || floor_client.post("/probe", "").assert_ok());
+        lap("GET /livez", REQUESTS, &mut || client.send("GET", "/livez", "", "").assert_ok());
+        lap("GET sandbox", REQUESTS, &mut || client.send("GET", &record, "", "").assert_ok());
+        lap("true", REQUESTS, &mut || client.exec(&exec, "true", false));
         lap("cat f", REQUESTS, &mut || client.exec(&exec, "cat f", false));
         lap("cat f, readOnly", REQUESTS, &mut || client.exec(&exec, "cat f", true));
         lap("floor: probe and commit", REQUESTS, &mut || floor_client.post("/commit", "").assert_ok());
@@ -61,7 +66,11 @@ fn run(url: &str) {
         });
         for (name, count) in [("2,500 appends", 2500), ("5,000 appends", 5000), ("10,000 appends", 10_000)] {
             lap(name, 1, &mut || {
-                client.exec(&exec, &format!(": > a; for ((i=0;i<{count};i++)); do echo line $i >> a; done"), false);
+                client.exec(
+                    &exec,
+                    &format!(": > a; for ((i=0;i<{count};i++)); do echo line $i >> a; done"),
+                    false,
+                );
             });
         }
     }
@@ -158,7 +167,12 @@ impl Server {
 
     fn client(&self) -> Client {
         let mut client = Client::connect(self.port, "");
-        let reply = client.send("POST", "/v1/auth/bootstrap", r#"{"sub":"bench"}"#, &format!("X-Auth-Secret: {SECRET}\r\n"));
+        let reply = client.send(
+            "POST",
+            "/v1/auth/bootstrap",
+            r#"{"sub":"bench"}"#,
+            &format!("X-Auth-Secret: {SECRET}\r\n"),
+        );
         let token = reply.json()["token"].as_str().expect("a token").to_owned();
         Client::connect(self.port, &format!("Authorization: Bearer {token}\r\n"))
     }
@@ -317,7 +331,11 @@ fn floor_server(url: &str) {
             symlink_target: None,
         };
         first.delta.inodes.push(row.clone());
-        first.delta.dirents.push(sqlfs::fs::change_set::DirentRow { parent: home, name: "f".into(), ino: next_ino });
+        first.delta.dirents.push(sqlfs::fs::change_set::DirentRow {
+            parent: home,
+            name: "f".into(),
+            ino: next_ino,
+        });
         first.next_ino += 1;
         first.entries += 1;
         let new = NewSandbox {
@@ -339,7 +357,8 @@ fn floor_server(url: &str) {
             unreachable!("it has no name")
         };
         let state = Arc::new(State { store, sandbox: created.id, row, count: tokio::sync::Mutex::default() });
-        let router = axum::Router::new().route("/probe", post(probe)).route("/commit", post(commit)).with_state(state);
+        let router =
+            axum::Router::new().route("/probe", post(probe)).route("/commit", post(commit)).with_state(state);
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
         println!("listening on http://{}", listener.local_addr().expect("an address"));
         loop {

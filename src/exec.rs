@@ -6,17 +6,22 @@
 //! `exec/bash.rs` is the only file that names the interpreter.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::fs::{ChangeSet, ContentSource, Fatal, Mode, Quota, Tree};
 
 pub mod bash;
+mod commands;
 pub mod guards;
 pub mod output;
 pub mod pool;
+mod stop;
 
+pub use bash::BashInterpreter;
 pub use output::{Captured, LiveEvent, Output, OutputChunk, Stream};
+
+use stop::{Cause, Stop};
 
 /// A script and all it may see.
 #[derive(Clone)]
@@ -86,7 +91,8 @@ pub struct Ended {
     pub warnings: Vec<String>,
 }
 
-/// Reach into a running job from outside. Cheap to clone.
+/// Reach into a running job from outside. Cheap to clone. One control may serve a job
+/// and its re-run: once cancelled, it stays so.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     inner: Arc<ControlInner>,
@@ -94,9 +100,14 @@ pub struct Control {
 
 #[derive(Debug, Default)]
 struct ControlInner {
-    /// Read by the interpreter between commands; shared in the form it wants.
-    cancel: Arc<std::sync::atomic::AtomicBool>,
+    state: Mutex<ControlState>,
     notify: tokio::sync::Notify,
+}
+
+#[derive(Debug, Default)]
+struct ControlState {
+    cancelled: bool,
+    running: Option<Arc<Stop>>,
 }
 
 impl Control {
@@ -106,11 +117,22 @@ impl Control {
         Self::default()
     }
 
+    fn state(&self) -> MutexGuard<'_, ControlState> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Ends the job as soon as possible and revokes its working copy at once: every
     /// later file call of the script fails and its change set is never produced.
     /// Idempotent.
     pub fn cancel(&self) {
-        self.inner.cancel.store(true, std::sync::atomic::Ordering::SeqCst);
+        let running = {
+            let mut state = self.state();
+            state.cancelled = true;
+            state.running.take()
+        };
+        if let Some(running) = running {
+            running.stop(Cause::Cancelled);
+        }
         self.inner.notify.notify_waiters();
     }
 
@@ -123,13 +145,18 @@ impl Control {
     /// Whether `cancel` was called.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
-        self.inner.cancel.load(std::sync::atomic::Ordering::SeqCst)
+        self.state().cancelled
     }
 
-    /// The flag in the form that the interpreter polls.
-    #[must_use]
-    pub fn flag(&self) -> Arc<std::sync::atomic::AtomicBool> {
-        self.inner.cancel.clone()
+    /// Lets `cancel` reach this job.
+    pub(crate) fn attach(&self, running: &Arc<Stop>) {
+        let mut state = self.state();
+        if state.cancelled {
+            drop(state);
+            running.stop(Cause::Cancelled);
+        } else {
+            state.running = Some(running.clone());
+        }
     }
 
     /// Resolves once cancelled.

@@ -6,16 +6,20 @@
 //! in a worker and in the property tests against a real directory.
 
 pub mod change_set;
-mod combine;
 pub mod content_cache;
+pub mod devices;
 pub mod errno;
+mod local_content;
 pub mod node;
 pub mod path;
+mod resolve;
 pub mod tree;
 pub mod working_copy;
 
 pub use change_set::{BlobUse, ChangeSet, Delta, PathChange, PathOp};
+pub use content_cache::ContentCache;
+pub use devices::Device;
 pub use errno::Errno;
 pub use node::{Kind, Name, Node, NodeBody};
-pub use tree::Tree;
-pub use working_copy::{ContentSource, Fatal, Mode, Quota, WorkingCopy};
+pub use tree::{BrokenTree, Tree};
+pub use working_copy::{ContentSource, ContentUnavailable, Fatal, Mode, Quota, Stat, WorkingCopy};

@@ -4,10 +4,15 @@
 //! and one short commit makes it true. README.md tells how to use it, DEVELOPER.md how
 //! it is built.
 
+pub mod app;
+pub mod cli;
 pub mod clock;
+pub mod config;
 pub mod exec;
 pub mod fs;
+pub mod http;
 pub mod ids;
 pub mod lease;
 pub mod session;
 pub mod store;
+pub mod telemetry;

@@ -11,8 +11,12 @@ use crate::fs::change_set::{ChangeSet, Delta, DirentRow, InodeRow};
 use crate::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 
 pub mod model;
+pub mod open;
+mod postgres;
+mod sqlite;
 
 pub use model::*;
+pub use open::{Options, SCHEMA_VERSION, checks, migrate, open};
 
 /// Why a store call failed; named by what the caller does next.
 #[derive(Debug, thiserror::Error)]

@@ -64,6 +64,7 @@ struct State {
     kept: Captured,
     seen: [usize; 2],
     left: bool,
+    closed: bool,
 }
 
 impl Output {
@@ -84,6 +85,9 @@ impl Output {
     pub async fn write(&self, stream: Stream, data: &[u8]) {
         let piece = {
             let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            if state.closed {
+                return;
+            }
             let seen = state.seen[stream as usize];
             let room = self.limit.saturating_sub(seen);
             let fits = &data[..data.len().min(room)];
@@ -111,6 +115,12 @@ impl Output {
                 .send(LiveEvent::Output(OutputChunk { stream, t_ms, data: Bytes::copy_from_slice(piece) }))
                 .await;
         }
+    }
+
+    /// Drops all that still comes: the exec is over for its caller, although a thread
+    /// may go on.
+    pub fn close(&self) {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).closed = true;
     }
 
     /// Whether something was sent to a live reader: then the script cannot be re-run.

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use crate::fs::node::{Kind, Name};
 use crate::ids::{Ino, Sha256};
 
+pub(crate) mod between;
+
 /// One inode as it is stored: a [`super::Node`] without the entries of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InodeRow {

@@ -81,4 +81,40 @@ impl Node {
             NodeBody::Symlink { target } => target.len() as u64,
         }
     }
+
+    /// Bytes that count against a quota: a file's, else 0.
+    pub(crate) fn file_size(&self) -> u64 {
+        match self.body {
+            NodeBody::File { size, .. } => size,
+            NodeBody::Dir { .. } | NodeBody::Symlink { .. } => 0,
+        }
+    }
+
+    /// Content address of a non-empty file.
+    #[must_use]
+    pub fn sha256(&self) -> Option<Sha256> {
+        match self.body {
+            NodeBody::File { sha256, .. } => sha256,
+            NodeBody::Dir { .. } | NodeBody::Symlink { .. } => None,
+        }
+    }
+
+    /// Entries of a directory, sorted by bytes; `None` for other kinds.
+    #[must_use]
+    pub fn entries(&self) -> Option<&OrdMap<Name, Ino>> {
+        match &self.body {
+            NodeBody::Dir { entries } => Some(entries),
+            NodeBody::File { .. } | NodeBody::Symlink { .. } => None,
+        }
+    }
+
+    /// Takes over everything of `new`, a node of the same kind, but a directory's
+    /// entries.
+    pub(crate) fn become_row_of(&mut self, new: Self) {
+        (self.mode, self.mtime_ns, self.nlink) = (new.mode, new.mtime_ns, new.nlink);
+        match new.body {
+            NodeBody::Dir { .. } => {}
+            NodeBody::File { .. } | NodeBody::Symlink { .. } => self.body = new.body,
+        }
+    }
 }

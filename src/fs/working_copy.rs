@@ -1,13 +1,24 @@
 //! A private, writable view of a tree: all that one script sees and does.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::fs::change_set::ChangeSet;
-use crate::fs::node::{Kind, Name};
+use crate::fs::devices::Device;
+use crate::fs::local_content::LocalContents;
+use crate::fs::node::{Kind, Name, Node};
+use crate::fs::resolve::View;
 use crate::fs::{Errno, Tree};
 use crate::ids::{Ino, Sha256};
+
+mod contents;
+mod finish;
+mod limits;
+mod look;
+mod names;
+mod remove;
+mod rename;
 
 /// Where contents come from. May block the calling thread, so working copies are
 /// used on interpreter threads and blocking threads only.
@@ -34,9 +45,10 @@ pub enum Mode {
 /// Limits of one sandbox and one exec.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
-    /// Inodes in the tree (MAX_SANDBOX_ENTRIES).
+    /// Names in the tree, the root included (MAX_SANDBOX_ENTRIES). Every inode has one,
+    /// a file with hard links several.
     pub entries: u64,
-    /// Sum of file sizes (MAX_SANDBOX_BYTES).
+    /// Sum of file sizes and lengths of link targets (MAX_SANDBOX_BYTES).
     pub bytes: u64,
     /// Size of one file: larger is EFBIG, which is not fatal.
     pub file_bytes: u64,
@@ -94,141 +106,241 @@ pub struct Stat {
 /// A working copy. Its calls take absolute paths, never block except for
 /// [`ContentSource::read`], and cost nanoseconds to microseconds. Shared by all
 /// commands of one script (`&self` everywhere).
+///
+/// Results are those of Linux for the superuser on a file system without owners, with
+/// umask 022. A virtual `/dev` with `null`, `zero`, `random`, `urandom`, `stdin`,
+/// `stdout` and `stderr` lies over the tree: nothing in it can be made, removed or
+/// changed (EPERM), its devices may be written to in a read-only exec too, and no
+/// change set shows it.
+///
+/// In a read-only exec a call that would fail anyway fails as it would; one that would
+/// change something is EROFS and latched.
 pub struct WorkingCopy {
-    _base: Tree,
+    base: Tree,
+    /// Next free inode number of the base.
+    first_ino: Ino,
+    mode: Mode,
+    quota: Quota,
+    content: Arc<dyn ContentSource>,
+    now: fn() -> i64,
+    state: Mutex<State>,
+    revoked: AtomicBool,
+    latch: Mutex<Latch>,
+    device_hook: Mutex<Option<Arc<DeviceHook>>>,
+}
+
+/// Takes what the script writes to `/dev/stdout` and `/dev/stderr`.
+pub type DeviceHook = dyn Fn(Device, &[u8]) + Send + Sync;
+
+type FatalHook = Box<dyn Fn(&Fatal) + Send + Sync>;
+
+/// What the script sees now. A file in `local` has no hash in `tree` until somebody
+/// asks for one; otherwise `tree` is a whole tree after every call.
+struct State {
+    tree: Tree,
+    next_ino: Ino,
+    local: LocalContents,
+    finished: bool,
+}
+
+#[derive(Default)]
+struct Latch {
+    fatal: Option<Fatal>,
+    hook: Option<FatalHook>,
+}
+
+/// Why a call failed: by itself, or because the exec must end.
+#[derive(Debug)]
+enum Fail {
+    Errno(Errno),
+    Fatal(Fatal),
+}
+
+impl From<Errno> for Fail {
+    fn from(errno: Errno) -> Self {
+        Self::Errno(errno)
+    }
+}
+
+impl From<Fatal> for Fail {
+    fn from(fatal: Fatal) -> Self {
+        Self::Fatal(fatal)
+    }
+}
+
+impl From<ContentUnavailable> for Fail {
+    fn from(_: ContentUnavailable) -> Self {
+        Self::Fatal(Fatal::ContentUnavailable)
+    }
+}
+
+impl Fatal {
+    /// What the call that met it returns.
+    #[must_use]
+    pub fn errno(&self) -> Errno {
+        match self {
+            Self::ReadOnly { .. } => Errno::EROFS,
+            Self::Entries { .. } | Self::Bytes { .. } => Errno::ENOSPC,
+            Self::Memory { .. } => Errno::ENOMEM,
+            Self::ContentUnavailable | Self::Revoked => Errno::EIO,
+        }
+    }
+}
+
+impl std::fmt::Debug for WorkingCopy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("WorkingCopy")
+            .field("mode", &self.mode)
+            .field("fatal", &self.fatal())
+            .finish_non_exhaustive()
+    }
 }
 
 impl WorkingCopy {
     /// Over `base`, whose next free inode number is `next_ino`. `now` gives wall ns.
     #[must_use]
     pub fn new(
-        _base: Tree,
-        _next_ino: Ino,
-        _mode: Mode,
-        _quota: Quota,
-        _content: Arc<dyn ContentSource>,
-        _now: fn() -> i64,
+        base: Tree,
+        next_ino: Ino,
+        mode: Mode,
+        quota: Quota,
+        content: Arc<dyn ContentSource>,
+        now: fn() -> i64,
     ) -> Self {
-        todo!()
+        let state = State { tree: base.clone(), next_ino, local: LocalContents::default(), finished: false };
+        Self {
+            base,
+            first_ino: next_ino,
+            mode,
+            quota,
+            content,
+            now,
+            state: Mutex::new(state),
+            revoked: AtomicBool::new(false),
+            latch: Mutex::default(),
+            device_hook: Mutex::new(None),
+        }
     }
 
-    /// Called once, on the first fatal cause, from the thread that met it.
-    pub fn on_fatal(&self, _call: Box<dyn Fn(&Fatal) + Send + Sync>) {
-        todo!()
+    /// Called once, on the first fatal cause, from the thread that met it; at once if
+    /// there is one already.
+    pub fn on_fatal(&self, call: Box<dyn Fn(&Fatal) + Send + Sync>) {
+        let met = {
+            let mut latch = self.lock_latch();
+            if latch.fatal.is_none() {
+                latch.hook = Some(call);
+                return;
+            }
+            latch.fatal.clone()
+        };
+        if let Some(fatal) = met {
+            call(&fatal);
+        }
+    }
+
+    /// Called with what is written to `/dev/stdout` and `/dev/stderr`. Without it such
+    /// writes are EINVAL.
+    pub fn on_device(&self, call: Box<DeviceHook>) {
+        *self.device_hook.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::from(call));
     }
 
     /// The first fatal cause, if any.
     #[must_use]
     pub fn fatal(&self) -> Option<Fatal> {
-        todo!()
+        self.lock_latch().fatal.clone()
     }
 
     /// Makes every later call fail with EIO and `finish` return nothing. Thread-safe,
     /// at any time, returns at once.
     pub fn revoke(&self) {
-        todo!()
+        self.revoked.store(true, Ordering::SeqCst);
+        self.latch(&Fatal::Revoked);
     }
 
-    /// stat(2), or lstat(2) without `follow`.
-    pub fn stat(&self, _path: &str, _follow: bool) -> Result<Stat, Errno> {
-        todo!()
+    /// Latches the first fatal cause; the hook is called with no lock held.
+    fn latch(&self, fatal: &Fatal) {
+        let hook = {
+            let mut latch = self.lock_latch();
+            if latch.fatal.is_some() {
+                return;
+            }
+            latch.fatal = Some(fatal.clone());
+            latch.hook.take()
+        };
+        if let Some(call) = hook {
+            call(fatal);
+        }
     }
 
-    /// Names of a directory with their lstat, sorted by bytes.
-    pub fn read_dir(&self, _path: &str) -> Result<Vec<(Name, Stat)>, Errno> {
-        todo!()
+    fn lock_latch(&self) -> MutexGuard<'_, Latch> {
+        // Two plain assignments are all that happens under this lock.
+        self.latch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whole content, links followed.
-    pub fn read(&self, _path: &str) -> Result<Bytes, Errno> {
-        todo!()
+    /// Runs one call: refuses it after `revoke` and `finish`, latches what is fatal.
+    fn call<T>(&self, body: impl FnOnce(&mut State) -> Result<T, Fail>) -> Result<T, Errno> {
+        let result = {
+            if self.revoked.load(Ordering::SeqCst) {
+                return Err(Errno::EIO);
+            }
+            // A call that panicked may have left half of its change: nothing may use it.
+            let mut state = self.state.lock().map_err(|_| Errno::EIO)?;
+            if state.finished {
+                return Err(Errno::EIO);
+            }
+            body(&mut state)
+        };
+        result.map_err(|fail| match fail {
+            Fail::Errno(errno) => errno,
+            Fail::Fatal(fatal) => {
+                let errno = fatal.errno();
+                self.latch(&fatal);
+                errno
+            }
+        })
+    }
+}
+
+impl State {
+    fn view(&self) -> View<'_> {
+        View { tree: &self.tree, devices: true }
     }
 
-    /// Creates (0644) or rewrites a file, links followed, mode kept.
-    pub fn write(&self, _path: &str, _data: &[u8]) -> Result<(), Errno> {
-        todo!()
+    /// The node of a number that resolution gave and that is not virtual.
+    fn node(&self, ino: Ino) -> Result<&Node, Errno> {
+        self.tree.node(ino).ok_or(Errno::EIO)
     }
 
-    /// As `write`, with a content that was flushed to the store before.
-    pub fn write_flushed(&self, _path: &str, _sha256: Option<Sha256>, _size: u64) -> Result<(), Errno> {
-        todo!()
+    /// Makes a node and names it; the quota was asked before.
+    fn create(&mut self, dir: Ino, name: Name, node: Node) -> Ino {
+        let ino = self.next_ino;
+        self.next_ino += 1;
+        let mtime_ns = node.mtime_ns;
+        let subdir = node.kind() == Kind::Dir;
+        self.tree.insert(ino, node);
+        self.tree.add_name(dir, name, ino);
+        self.entry_changed(dir, mtime_ns, i32::from(subdir));
+        ino
     }
 
-    /// Appends; creates if absent. Amortised O(data).
-    pub fn append(&self, _path: &str, _data: &[u8]) -> Result<(), Errno> {
-        todo!()
+    /// An entry of `dir` came, went or was re-pointed: its time and, by the number of
+    /// subdirectories gained, its link count.
+    fn entry_changed(&mut self, dir: Ino, now_ns: i64, subdirs: i32) {
+        self.tree.edit(dir, |node| {
+            node.mtime_ns = now_ns;
+            node.nlink = node.nlink.saturating_add_signed(subdirs);
+        });
     }
 
-    /// mkdir(2), mode 0755.
-    pub fn mkdir(&self, _path: &str) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// `mkdir -p`: existing directories (links to them too) are fine, a file on the way
-    /// is ENOTDIR, as the last component EEXIST.
-    pub fn mkdir_all(&self, _path: &str) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// unlink(2): files and links. A directory is EISDIR.
-    pub fn unlink(&self, _path: &str) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// rmdir(2).
-    pub fn rmdir(&self, _path: &str) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// Removes whatever is there, with all below it. The root is EBUSY.
-    pub fn remove_all(&self, _path: &str) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// rename(2), with all its rules.
-    pub fn rename(&self, _from: &str, _to: &str) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// link(2) (a symlink as `from` is linked itself; a directory is EPERM).
-    pub fn link(&self, _from: &str, _to: &str) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// symlink(2).
-    pub fn symlink(&self, _target: &str, _link: &str) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// readlink(2).
-    pub fn read_link(&self, _path: &str) -> Result<Arc<str>, Errno> {
-        todo!()
-    }
-
-    /// chmod(2), links followed, bits 0o7777.
-    pub fn chmod(&self, _path: &str, _mode: u32) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// utimensat(2) of the modification time.
-    pub fn set_mtime(&self, _path: &str, _mtime_ns: i64, _follow: bool) -> Result<(), Errno> {
-        todo!()
-    }
-
-    /// The absolute path without links, `.` and `..` (realpath(3)).
-    pub fn canonical(&self, _path: &str) -> Result<String, Errno> {
-        todo!()
-    }
-
-    /// The tree as the script sees it now; contents that are not hashed yet are
-    /// hashed first.
-    pub fn tree(&self) -> Result<Tree, Errno> {
-        todo!()
-    }
-
-    /// All changes against the base. Hashes new contents. Errors when a fatal cause
-    /// is latched. Later calls on the working copy fail.
-    pub fn finish(&self) -> Result<ChangeSet, Errno> {
-        todo!()
+    /// One name of a file or link went. The last one takes the inode with it.
+    fn drop_link(&mut self, ino: Ino) {
+        let left = self.tree.edit(ino, |node| {
+            node.nlink -= 1;
+            node.nlink
+        });
+        if left == Some(0) {
+            self.tree.remove(ino);
+            self.local.remove(ino);
+        }
     }
 }

@@ -265,8 +265,9 @@ mod tests {
     #[tokio::test]
     async fn an_owner_at_its_cap_does_not_hold_up_another() {
         let admission = Admission::new(9, 9, 2, 1);
-        let _held = admission.slot(&caller("a")).await;
-        let mut waits = Box::pin(admission.slot(&caller("a")));
+        let a = caller("a");
+        let _held = admission.slot(&a).await;
+        let mut waits = Box::pin(admission.slot(&a));
         assert!(futures_util::poll!(&mut waits).is_pending());
         let _other = admission.slot(&caller("b")).await;
     }
@@ -274,8 +275,9 @@ mod tests {
     #[tokio::test]
     async fn a_dropped_waiter_loses_no_slot() {
         let admission = Admission::new(9, 9, 1, 9);
-        let held = admission.slot(&caller("a")).await;
-        let mut gone = Box::pin(admission.slot(&caller("a")));
+        let a = caller("a");
+        let held = admission.slot(&a).await;
+        let mut gone = Box::pin(admission.slot(&a));
         assert!(futures_util::poll!(&mut gone).is_pending());
         drop(held); // handed to `gone`, which never looks
         drop(gone);

@@ -154,13 +154,13 @@ impl Inner {
             let undone = results
                 .iter()
                 .any(|result| !matches!(result, BatchResult::Done(reply) if reply.exit_code == 0));
-            if undone || chain.deltas.iter().all(Delta::is_empty) {
+            let changes = chain.changes(&guard.base);
+            if undone || changes.delta.is_empty() {
                 return Ok(results);
             }
             let all: String = batch.scripts.iter().map(|(_, script)| script.as_str()).collect();
             let log = log_entry(&of, started_at_ns, began.elapsed(), &all);
             let cwd = (chain.row.cwd != guard.row.cwd).then(|| chain.row.cwd.clone());
-            let changes = chain.changes(&guard.base);
             let committed = self
                 .commit(&mut guard, &of.stop, &changes, chain.base.tree.clone(), cwd.as_deref(), &log)
                 .await;
@@ -280,7 +280,6 @@ impl Inner {
 struct Chain {
     base: Base,
     row: SandboxRow,
-    deltas: Vec<Delta>,
     blobs: BTreeMap<Sha256, BlobUse>,
     contents: Arc<HashMap<Sha256, Bytes>>,
 }
@@ -290,7 +289,6 @@ impl Chain {
         Self {
             base: Base::clone(&guard.base),
             row: SandboxRow::clone(&guard.row),
-            deltas: Vec::new(),
             blobs: BTreeMap::new(),
             contents: Arc::default(),
         }
@@ -313,7 +311,6 @@ impl Chain {
             }
             self.blobs.insert(blob.sha256, blob);
         }
-        self.deltas.push(ended.changes.delta);
         Ok(ExecReply {
             output: output.take(),
             exit_code,
@@ -329,7 +326,7 @@ impl Chain {
 
     /// All scripts' changes as one change set on the committed tree.
     fn changes(&self, committed: &Base) -> ChangeSet {
-        let delta = Delta::combined(&self.deltas, &committed.tree, &self.base.tree);
+        let delta = Delta::between(&committed.tree, &self.base.tree);
         let named: BTreeSet<Sha256> = delta.inodes.iter().filter_map(|row| row.sha256).collect();
         ChangeSet {
             blobs: self.blobs.values().filter(|blob| named.contains(&blob.sha256)).cloned().collect(),

@@ -100,6 +100,11 @@ impl Service {
         self.inner.lifecycle.stop(|stop| !stop.is_running());
     }
 
+    /// Resolves once `begin_shutdown` was called.
+    pub async fn draining(&self) {
+        self.inner.lifecycle.draining().await;
+    }
+
     /// Waits for running scripts as long as `Settings::drain` allows, ends the rest,
     /// and closes the stores. Nothing runs afterwards.
     pub async fn shutdown(&self) {

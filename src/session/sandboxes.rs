@@ -155,8 +155,9 @@ impl Inner {
                     }
                     _ => SessionError::Fs { errno, path: path.clone() },
                 };
-                if let Some((parent, _)) = path.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
-                    work.mkdir_all(parent).map_err(fail)?;
+                let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+                if !directory.is_empty() {
+                    work.make_dirs(directory).map_err(fail)?;
                 }
                 work.write(path, text.as_bytes()).map_err(fail)?;
             }

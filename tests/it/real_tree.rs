@@ -13,10 +13,35 @@ use crate::support::server::{Server, TestStore};
 
 /// Crates whose sources make the tree; the versions are those of Cargo.lock.
 const CRATES: &[&str] = &[
-    "axum", "bytes", "tokio", "serde_json", "chrono", "clap_builder", "clap_derive", "sqlx-core", "sqlx-postgres",
-    "sqlx-sqlite", "hyper", "hyper-util", "http", "regex-syntax", "regex-automata", "rustls", "futures-util",
-    "tower", "syn", "proc-macro2", "indexmap", "hashbrown", "tracing-subscriber", "serde", "libc", "reqwest",
-    "url", "uuid", "tokio-util",
+    "axum",
+    "bytes",
+    "tokio",
+    "serde_json",
+    "chrono",
+    "clap_builder",
+    "clap_derive",
+    "sqlx-core",
+    "sqlx-postgres",
+    "sqlx-sqlite",
+    "hyper",
+    "hyper-util",
+    "http",
+    "regex-syntax",
+    "regex-automata",
+    "rustls",
+    "futures-util",
+    "tower",
+    "syn",
+    "proc-macro2",
+    "indexmap",
+    "hashbrown",
+    "tracing-subscriber",
+    "serde",
+    "libc",
+    "reqwest",
+    "url",
+    "uuid",
+    "tokio-util",
 ];
 
 /// Where the tree lives in the sandbox.
@@ -53,7 +78,10 @@ async fn run(store: TestStore) {
         }
         let api = server.api().await;
         let ours = api
-            .exec_with(&id, &json!({ "script": script, "cwd": BASE, "env": {"LC_ALL": "C.UTF-8"}, "timeoutMs": 120_000 }))
+            .exec_with(
+                &id,
+                &json!({ "script": script, "cwd": BASE, "env": {"LC_ALL": "C.UTF-8"}, "timeoutMs": 120_000 }),
+            )
             .await;
         let theirs = Command::new("bash")
             .args(["-c", script])
@@ -70,7 +98,12 @@ async fn run(store: TestStore) {
             differences.push(format!("{name}: {}", first_difference(&theirs, &ours)));
         }
     }
-    assert!(differences.is_empty(), "{} of 40 differ from bash:\n{}", differences.len(), differences.join("\n"));
+    assert!(
+        differences.is_empty(),
+        "{} of 40 differ from bash:\n{}",
+        differences.len(),
+        differences.join("\n")
+    );
 
     let api = server.api().await;
     let exported = unpack(&api.export(&id, BASE).await);
@@ -85,7 +118,8 @@ async fn run(store: TestStore) {
 
 /// Copies the crates' sources to `disk`; the number of files.
 fn lay_out(disk: &Path) -> usize {
-    let lock = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock")).expect("Cargo.lock");
+    let lock = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.lock"))
+        .expect("Cargo.lock");
     let sources = registry_sources();
     std::fs::create_dir_all(disk).expect("a folder");
     for name in CRATES {

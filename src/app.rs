@@ -1,0 +1,279 @@
+//! The server put together: store, interpreter, sessions, HTTP; and its orderly end.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+
+use crate::config::{Config, ConfigError, Secret};
+use crate::exec::bash::BashInterpreter;
+use crate::fs::Quota;
+use crate::fs::content_cache::ContentCache;
+use crate::http::auth::{Keys, Lifetime};
+use crate::http::{self, HttpState};
+use crate::ids::{Caller, Owner, TenantId};
+use crate::session::{Create, Service, SessionError, Settings};
+use crate::store::{self, StoreError};
+
+/// The tenant of `DATABASE_URL`, and of SQLite.
+pub const DEFAULT_TENANT: &str = "default";
+/// The owner that the first-run curl line and the command line act as.
+pub const LOCAL_OWNER: &str = "local";
+/// File in the data folder that names the running server's URL.
+pub const ADDRESS_FILE: &str = "address";
+/// File in the data folder that holds the generated secret.
+pub const SECRET_FILE: &str = "auth-secret";
+
+/// Why the program does not start. One line.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The configuration or the installation is refused: exit code 78 (EX_CONFIG).
+    #[error("{0}")]
+    Refused(String),
+    /// Something that may pass: a busy port, a database that is away. Exit code 1.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl From<ConfigError> for StartError {
+    fn from(error: ConfigError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+impl From<StoreError> for StartError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Refused(text) => Self::Refused(text),
+            StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_) | StoreError::Inconsistent(_) => {
+                Self::Failed(error.to_string())
+            }
+        }
+    }
+}
+
+/// The service over the configured store, without HTTP: what the command line uses
+/// when no server runs.
+pub struct App {
+    /// All sandboxes.
+    pub service: Service,
+}
+
+impl App {
+    /// Ends running scripts in order and closes the store.
+    pub async fn shutdown(self) {
+        self.service.shutdown().await;
+    }
+}
+
+/// Opens the store and builds the service. Needs a tokio runtime.
+pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
+    let url = store_url(&config)?;
+    let options = store::Options { pool_size: config.db_pool_size, auto_migrate: config.auto_migrate };
+    let store = store::open(&url, &options).await?;
+    let settings = settings(&config);
+    let interpreter = Arc::new(BashInterpreter::new(config.max_concurrent_execs));
+    let cache = Arc::new(ContentCache::new(config.content_cache_max_bytes));
+    let stores = HashMap::from([(TenantId(DEFAULT_TENANT.into()), store)]);
+    Ok(App { service: Service::new(settings, stores, interpreter, cache) })
+}
+
+/// Serves until SIGTERM or SIGINT, then drains and returns.
+pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
+    let (secret, generated) = secret(&config)?;
+    let keys = Keys::new(&secret, config.auth_secret_previous.as_ref(), config.admin_secret.as_ref())?;
+    let mut signals = Signals::listen()?;
+    let app = open(config.clone()).await?;
+    let address = SocketAddr::new(config.bind_address, config.port);
+    let listener = TcpListener::bind(address)
+        .await
+        .map_err(|error| StartError::Failed(format!("cannot listen on {address}: {error}")))?;
+    let address = listener
+        .local_addr()
+        .map_err(|error| StartError::Failed(format!("cannot read the own address: {error}")))?;
+    let url = format!("http://{address}");
+    app.service.start_housekeeping();
+    let keys = Arc::new(keys);
+    let _address_file = AddressFile::write(&config, &url)?;
+    println!("listening on {url}");
+    if generated {
+        match first_exec_line(&app.service, &keys, &url).await {
+            Ok(line) => println!("\nTry it:\n\n{line}\n"),
+            Err(error) => tracing::warn!(error = %error, "the first-run example could not be made"),
+        }
+    }
+    let router = http::router(HttpState { service: app.service.clone(), config, keys });
+    let service = app.service.clone();
+    let serving = http::serve(listener, router, async move {
+        signals.wait().await;
+        tracing::info!("shutting down: new requests are refused, running scripts get some time");
+        // Readiness fails and waiting requests are answered before connections close.
+        service.begin_shutdown();
+    });
+    // Requests in flight end with the service's drain; a client that still reads its
+    // reply, or never finishes sending a body, gets a little longer and no more.
+    let drained = async {
+        app.service.draining().await;
+        app.service.shutdown().await;
+        tokio::time::sleep(CLOSE_GRACE).await;
+    };
+    let served = tokio::select! {
+        served = serving => served,
+        () = drained => Ok(()),
+    };
+    app.service.shutdown().await;
+    served.map_err(|error| StartError::Failed(format!("serving ended: {error}")))
+}
+
+/// From the end of the last script to the end of its connection.
+const CLOSE_GRACE: Duration = Duration::from_secs(5);
+
+/// The numbers that the service runs by.
+fn settings(config: &Config) -> Settings {
+    Settings {
+        acquire_timeout: config.acquire_timeout,
+        queue_per_sandbox: config.max_queue_per_sandbox,
+        max_execs: config.max_concurrent_execs,
+        max_execs_per_owner: config.max_execs_per_owner,
+        quota: Quota {
+            entries: config.max_sandbox_entries,
+            bytes: config.max_sandbox_bytes,
+            file_bytes: config.max_file_write_bytes.min(LARGEST_FILE),
+            memory: config.exec_memory_bytes,
+        },
+        session_idle: config.session_idle,
+        path_cache_bytes: config.path_cache_max_bytes,
+        memory_budget: config.memory_budget_bytes,
+        history_versions: config.history_versions,
+        history_age: Duration::from_hours(24).saturating_mul(config.history_days.min(36_500) as u32),
+        history_bytes: config.history_bytes.unwrap_or(config.max_sandbox_bytes),
+        ..Settings::default()
+    }
+}
+
+/// A whole-file blob is one value of the database: Postgres ends at 1 GiB, with its
+/// protocol around it earlier.
+const LARGEST_FILE: u64 = 512 << 20;
+
+/// `DATABASE_URL`, or the SQLite file in the data folder, which is made.
+pub fn store_url(config: &Config) -> Result<String, StartError> {
+    if let Some(url) = &config.database_url {
+        return Ok(url.0.clone());
+    }
+    make_data_dir(&config.data_dir)?;
+    Ok(format!("sqlite:{}", config.data_dir.join("sqlfs.db").display()))
+}
+
+fn make_data_dir(path: &Path) -> Result<(), StartError> {
+    use std::os::unix::fs::DirBuilderExt;
+    let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+    made.map_err(|error| {
+        StartError::Failed(format!("cannot make SQLFS_DATA_DIR {}: {error}", path.display()))
+    })
+}
+
+/// AUTH_SECRET, or the generated one of the data folder; and whether it is that one.
+pub fn secret(config: &Config) -> Result<(Secret, bool), StartError> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    if let Some(secret) = &config.auth_secret {
+        return Ok((secret.clone(), false));
+    }
+    make_data_dir(&config.data_dir)?;
+    let path = config.data_dir.join(SECRET_FILE);
+    let fail = |error: std::io::Error| {
+        StartError::Failed(format!("cannot use the secret in {}: {error}", path.display()))
+    };
+    // A finished draft is linked into place, so that a second process never reads half.
+    let draft = config.data_dir.join(format!("{SECRET_FILE}.{}", std::process::id()));
+    let fresh = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+    if !path.exists() {
+        let file =
+            std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft);
+        file.and_then(|mut file| file.write_all(fresh.as_bytes()).and_then(|()| file.sync_all()))
+            .map_err(fail)?;
+        match std::fs::hard_link(&draft, &path) {
+            // Another process was first: its secret counts.
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(fail(error)),
+            Ok(()) | Err(_) => {}
+        }
+        std::fs::remove_file(&draft).map_err(fail)?;
+    }
+    let known = std::fs::read_to_string(&path).map_err(fail)?;
+    let known = known.trim();
+    if known.len() < 32 {
+        return Err(StartError::Refused(format!(
+            "{} holds no secret of 32 characters or more; delete it to have a new one made",
+            path.display()
+        )));
+    }
+    Ok((Secret(known.to_owned()), true))
+}
+
+/// The command that a newcomer can paste: one exec on a sandbox that is there.
+async fn first_exec_line(service: &Service, keys: &Keys, url: &str) -> Result<String, SessionError> {
+    let owner = Caller { tenant: TenantId(DEFAULT_TENANT.into()), owner: Owner(LOCAL_OWNER.into()) };
+    let wanted = Create { name: Some("first".into()), unique: true, ..Create::default() };
+    let id = match service.create(&owner, "first-run", wanted).await {
+        Ok(row) => row.id,
+        Err(SessionError::NameTaken(holder)) => holder.id,
+        Err(error) => return Err(error),
+    };
+    let token = keys.issue(LOCAL_OWNER, DEFAULT_TENANT, Lifetime::default()).token;
+    Ok(format!(
+        "curl -s {url}/v1/sandboxes/{id}/exec-sync \\\n  -H 'Authorization: Bearer {token}' \\\n  \
+         -H 'Content-Type: text/x-shellscript' \\\n  --data-binary 'echo \"hello from $(pwd)\" >> log.txt; cat log.txt'"
+    ))
+}
+
+/// Names the running server to the command line, as long as it runs.
+struct AddressFile(Option<PathBuf>);
+
+impl AddressFile {
+    fn write(config: &Config, url: &str) -> Result<Self, StartError> {
+        // With a shared database the folder belongs to no single server.
+        if config.database_url.is_some() {
+            return Ok(Self(None));
+        }
+        let path = config.data_dir.join(ADDRESS_FILE);
+        std::fs::write(&path, url)
+            .map_err(|error| StartError::Failed(format!("cannot write {}: {error}", path.display())))?;
+        Ok(Self(Some(path)))
+    }
+}
+
+impl Drop for AddressFile {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // Left behind, it names a server that does not answer: the reader says so.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// SIGTERM and SIGINT.
+struct Signals {
+    term: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn listen() -> Result<Self, StartError> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let fail = |error| StartError::Failed(format!("cannot listen for signals: {error}"));
+        Ok(Self {
+            term: signal(SignalKind::terminate()).map_err(fail)?,
+            interrupt: signal(SignalKind::interrupt()).map_err(fail)?,
+        })
+    }
+
+    async fn wait(&mut self) {
+        tokio::select! {
+            _ = self.term.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

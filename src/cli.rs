@@ -1,0 +1,192 @@
+//! The command line.
+//!
+//! Every command that touches a sandbox is a client of the HTTP interface: of the server
+//! that `--server` names, of the one that holds the data folder, or, when there is none,
+//! of one that this process runs for itself while the command lasts. So a command means
+//! the same wherever it runs. `migrate`, `doctor` and `gc` work on the store itself.
+//!
+//! Exit codes: those of the script for `exec`; 0; 1 for a failed command; 2 for wrong
+//! usage; 78 for a refused configuration; and 124, 125 as [`exec`] says.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::app;
+use crate::config::{Config, ConfigError};
+use crate::telemetry;
+
+pub mod events;
+pub mod exec;
+pub mod files;
+pub mod operate;
+pub mod target;
+
+pub use target::Target;
+
+/// Exit code of a refused configuration: `EX_CONFIG` of sysexits.h.
+const REFUSED: u8 = 78;
+
+/// Bash over HTTP on a durable file system kept in SQL.
+#[derive(Debug, Parser)]
+#[command(name = "sqlfs", version, after_help = "Settings come from the environment: see README.md.")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the server (the default)
+    Serve,
+    /// Run a bash script in a sandbox
+    Exec(exec::ExecArgs),
+    /// List a directory of a sandbox
+    Ls(files::LsArgs),
+    /// Write a file of a sandbox to standard output
+    Cat(files::CatArgs),
+    /// Copy a local file into a sandbox
+    Put(files::PutArgs),
+    /// Copy a file of a sandbox to a local file
+    Get(files::GetArgs),
+    /// Make a token for the HTTP interface
+    Token(operate::TokenArgs),
+    /// Bring the database's schema up to this version
+    Migrate(operate::MigrateArgs),
+    /// Check the installation
+    Doctor,
+    /// Delete old versions, deleted sandboxes and contents that nothing names
+    Gc,
+}
+
+/// Which server, and as whom.
+#[derive(Clone, Debug, Args)]
+pub struct ServerArgs {
+    /// URL of a server; without it, the server or store of the data folder
+    #[arg(long, env = "SQLFS_SERVER", value_name = "URL")]
+    server: Option<String>,
+    /// Token for that server
+    #[arg(long, env = "SQLFS_TOKEN", hide_env_values = true, requires = "server")]
+    token: Option<String>,
+    /// Owner of the sandboxes, when there is no --token
+    #[arg(long, env = "SQLFS_OWNER", default_value = app::LOCAL_OWNER)]
+    owner: String,
+}
+
+/// Which sandbox.
+#[derive(Clone, Debug, Args)]
+pub struct SandboxArgs {
+    /// Name or id; `exec` and `put` make a sandbox of this name if there is none
+    #[arg(long, short, env = "SQLFS_SANDBOX", value_name = "NAME|ID", default_value = "default")]
+    sandbox: String,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The configuration is refused.
+    #[error("{0}")]
+    Config(#[from] ConfigError),
+    /// The server or the store does not start.
+    #[error("{0}")]
+    Start(#[from] app::StartError),
+    /// Anything else, for people; and the exit code.
+    #[error("{0}")]
+    Failed(String, u8),
+}
+
+impl CliError {
+    /// A failure with exit code 1.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self::Failed(text.into(), 1)
+    }
+
+    fn code(&self) -> u8 {
+        match self {
+            Self::Config(_) | Self::Start(app::StartError::Refused(_)) => REFUSED,
+            Self::Start(app::StartError::Failed(_)) => 1,
+            Self::Failed(_, code) => *code,
+        }
+    }
+}
+
+impl From<reqwest::Error> for CliError {
+    fn from(error: reqwest::Error) -> Self {
+        use std::error::Error;
+        // reqwest's own text names the URL; the cause is in its sources.
+        let (mut cause, mut next) = (String::new(), error.source());
+        while let Some(source) = next {
+            (cause, next) = (format!(": {source}"), source.source());
+        }
+        Self::new(format!("{error}{cause}"))
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// Parses the command line of the process and runs it.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error.into()),
+    };
+    match runtime.block_on(run(cli.command.unwrap_or(Command::Serve))) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => fail(&error),
+    }
+}
+
+fn fail(error: &CliError) -> ExitCode {
+    eprintln!("sqlfs: {error}");
+    ExitCode::from(error.code())
+}
+
+async fn run(command: Command) -> Result<u8, CliError> {
+    let config = Arc::new(Config::from_env()?);
+    // Commands print results, not what goes on inside; `serve` logs as it is told.
+    let filter = if matches!(command, Command::Serve) { config.log_filter.as_str() } else { "warn" };
+    telemetry::init(config.log_format, filter)?;
+    match command {
+        Command::Serve => app::serve(config).await.map(|()| 0).map_err(CliError::from),
+        Command::Exec(args) => exec::exec(&config, args).await,
+        Command::Ls(args) => files::ls(&config, args).await.map(|()| 0),
+        Command::Cat(args) => files::cat(&config, args).await.map(|()| 0),
+        Command::Put(args) => files::put(&config, args).await.map(|()| 0),
+        Command::Get(args) => files::get(&config, args).await.map(|()| 0),
+        Command::Token(args) => operate::token(&config, &args),
+        Command::Migrate(args) => operate::migrate(&config, args).await,
+        Command::Doctor => operate::doctor(&config).await,
+        Command::Gc => operate::gc(&config).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn no_command_means_serve() {
+        assert!(Cli::try_parse_from(["sqlfs"]).expect("parses").command.is_none());
+    }
+
+    #[test]
+    fn a_token_needs_its_server() {
+        assert!(Cli::try_parse_from(["sqlfs", "ls", "--token", "t"]).is_err());
+        Cli::try_parse_from(["sqlfs", "ls", "--token", "t", "--server", "http://h"]).expect("parses");
+    }
+}

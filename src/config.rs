@@ -1,0 +1,348 @@
+//! Configuration: the only place where the environment is read.
+//!
+//! One table gives every name with its default, unit and meaning; the struct, the
+//! parser and the table in README.md come from it. A value that cannot be understood
+//! stops the start with one line that names it, and so does a name that belongs to
+//! something this version does not have: nothing is ignored in silence. A variable
+//! that is set to the empty text counts as unset.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Text that must not appear in logs: `Debug` hides it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<hidden>")
+    }
+}
+
+/// Shape of log lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// One row of the table in README.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Environment variable.
+    pub name: &'static str,
+    /// Default as it would be written; empty when there is none.
+    pub default: &'static str,
+    /// Unit of the number; empty for other values.
+    pub unit: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// Why the start is refused: one line.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+/// Builds the struct, the table and the parser from one list.
+macro_rules! settings {
+    ($($field:ident: $ty:ty = $parse:expr, $name:literal, $default:literal, $unit:literal, $about:literal;)*) => {
+        /// All settings, checked.
+        #[derive(Clone, Debug)]
+        pub struct Config {
+            $(#[doc = $about] #[doc = ""] #[doc = concat!("`", $name, "` (", $unit, ")")] pub $field: $ty,)*
+        }
+
+        /// Every name that this version reads, in the order of README.md.
+        pub const SETTINGS: &[Setting] = &[
+            $(Setting { name: $name, default: $default, unit: $unit, about: $about },)*
+        ];
+
+        impl Config {
+            /// Parses settings from `lookup` (name → value; empty counts as unset).
+            pub fn parse(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+                let get = |name: &str| lookup(name).filter(|value| !value.is_empty());
+                refuse_later_names(&get)?;
+                let config = Self {
+                    $($field: {
+                        let value = get($name).unwrap_or_else(|| $default.to_owned());
+                        let parse: fn(&str) -> Result<$ty, String> = $parse;
+                        // The value itself is not repeated: it may be a secret.
+                        parse(&value).map_err(|allowed| ConfigError(format!("{}: {allowed}", $name)))?
+                    },)*
+                };
+                config.check()?;
+                Ok(config)
+            }
+        }
+    };
+}
+
+settings! {
+    bind_address: IpAddr = address, "BIND_ADDRESS", "127.0.0.1", "", "Address to listen on. Anything but loopback needs AUTH_SECRET.";
+    port: u16 = number::<u16, 0, 65_535>, "PORT", "8080", "", "Port to listen on; 0 takes a free one.";
+    database_url: Option<Secret> = database, "DATABASE_URL", "", "", "postgres:// URL of the store. Unset: SQLite in SQLFS_DATA_DIR.";
+    migrate_database_url: Option<Secret> = postgres, "MIGRATE_DATABASE_URL", "", "", "postgres:// URL of the schema's owner, for `sqlfs migrate`. Unset: DATABASE_URL.";
+    auto_migrate: bool = flag, "SQLFS_AUTO_MIGRATE", "true", "", "Whether `serve` brings the schema up by itself.";
+    data_dir: PathBuf = path, "SQLFS_DATA_DIR", "./sqlfs-data", "", "Folder of the SQLite store and of the generated secret.";
+    db_pool_size: u32 = number::<u32, 1, 1000>, "DB_POOL_SIZE", "10", "connections", "Connections to Postgres.";
+    auth_secret: Option<Secret> = secret, "AUTH_SECRET", "", "", "Secret that signs tokens and opens /v1/auth/bootstrap. Unset: generated once into SQLFS_DATA_DIR.";
+    auth_secret_previous: Option<Secret> = secret, "AUTH_SECRET_PREVIOUS", "", "", "Former AUTH_SECRET whose tokens are still accepted.";
+    admin_secret: Option<Secret> = secret, "ADMIN_SECRET", "", "", "Secret that opens /v1/auth/admin. Unset: that route refuses everybody.";
+    log_format: LogFormat = log_format, "LOG_FORMAT", "text", "", "`text` or `json`.";
+    log_filter: String = text, "RUST_LOG", "info", "", "What is logged, in the syntax of tracing-subscriber's EnvFilter.";
+    max_request_body_bytes: u64 = number::<u64, 1024, MAX_BYTES>, "MAX_REQUEST_BODY_BYTES", "268435456", "bytes", "Largest request body (exec routes: 16 MiB).";
+    max_file_write_bytes: u64 = number::<u64, 1, MAX_BYTES>, "MAX_FILE_WRITE_BYTES", "52428800", "bytes", "Largest file, whichever way it is written.";
+    max_bulk_write_files: usize = number::<usize, 1, 1_000_000>, "MAX_BULK_WRITE_FILES", "1000", "files", "Files of one writeFiles call, and of a new sandbox.";
+    max_ingest_bytes: u64 = number::<u64, 1, MAX_BYTES>, "MAX_INGEST_BYTES", "536870912", "bytes", "Unpacked size of one ingest.";
+    max_ingest_files: usize = number::<usize, 1, 10_000_000>, "MAX_INGEST_FILES", "10000", "files", "Files of one ingest.";
+    max_tree_entries: usize = number::<usize, 1, 10_000_000>, "MAX_TREE_ENTRIES", "50000", "entries", "Entries of one reply of the tree route; more are cut off and flagged.";
+    max_sandbox_entries: u64 = number::<u64, 16, 100_000_000>, "MAX_SANDBOX_ENTRIES", "200000", "entries", "Files, directories and links of one sandbox (ENOSPC).";
+    max_sandbox_bytes: u64 = number::<u64, 1024, MAX_BYTES>, "MAX_SANDBOX_BYTES", "1073741824", "bytes", "Sum of the file sizes of one sandbox (ENOSPC).";
+    max_concurrent_execs: usize = number::<usize, 1, 10_000>, "MAX_CONCURRENT_EXECS", "64", "scripts", "Scripts that run at the same time in this process.";
+    max_execs_per_owner: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_OWNER", "16", "scripts", "Scripts of one owner that run at the same time.";
+    max_queue_per_sandbox: usize = number::<usize, 1, 1_000_000>, "MAX_QUEUE_PER_SANDBOX", "1024", "requests", "Requests that wait for one sandbox (429 beyond).";
+    acquire_timeout: Duration = millis::<100, 3_600_000>, "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS", "75000", "ms", "Longest wait of an exec for its turn (503 LEASE_TIMEOUT beyond).";
+    exec_memory_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "EXEC_MEMORY_BYTES", "268435456", "bytes", "New file content and interpreter memory of one script.";
+    memory_budget_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "MEMORY_BUDGET_BYTES", "2147483648", "bytes", "Memory of all caches together; over it idle sessions are evicted.";
+    path_cache_max_bytes: u64 = number::<u64, 0, MAX_BYTES>, "PATH_CACHE_MAX_BYTES", "52428800", "bytes", "Tree of one session that is kept when memory is short.";
+    content_cache_max_bytes: u64 = number::<u64, 0, MAX_BYTES>, "CONTENT_CACHE_MAX_BYTES", "268435456", "bytes", "Cache of file contents.";
+    session_idle: Duration = millis::<1000, 604_800_000>, "SESSION_IDLE_MS", "600000", "ms", "Idle time after which a session leaves memory.";
+    history_versions: u64 = number::<u64, 0, 1_000_000>, "HISTORY_VERSIONS", "100", "versions", "Former versions that are kept.";
+    history_days: u64 = number::<u64, 0, 36_500>, "HISTORY_DAYS", "7", "days", "Age up to which former versions are kept.";
+    history_bytes: Option<u64> = optional_number, "HISTORY_BYTES", "", "bytes", "Contents that history alone may hold in one sandbox. Unset: MAX_SANDBOX_BYTES.";
+    blob_gc_grace: Duration = seconds::<60, 31_536_000>, "BLOB_GC_GRACE", "86400", "s", "Age at which a content that nothing names is deleted.";
+}
+
+const MAX_BYTES: u64 = 1 << 50;
+
+/// Names of the design that later versions bring. Set, they must not be ignored.
+const LATER: &[&str] = &[
+    "TENANT_DATABASES",
+    "REDIS_URL",
+    "REDIS_CACHE_URL",
+    "REDIS_DOWN",
+    "REDIS_EXEC_LOCK_LEASE_MS",
+    "REDIS_EXEC_LOCK_RENEW_MS",
+    "REDIS_EXEC_LOCK_MARGIN_MS",
+    "REDIS_BLOB_CACHE_ENABLED",
+    "REDIS_BLOB_CACHE_TTL_MS",
+    "REDIS_BLOB_MAX_BYTES",
+    "REDIS_PATH_SNAPSHOT_ENABLED",
+    "REDIS_PATH_SNAPSHOT_TTL_MS",
+    "LEASE_MODE",
+    "VERSION_CHECK",
+    "SNAPSHOT_KEY",
+    "INTERPRETER",
+    "MCP_API_KEY",
+    "MCP_IDENTITY_HEADER",
+    "MCP_DEFAULT_SUB",
+    "MCP_STATIC_TENANT",
+    "ADMIN_BIND_ADDRESS",
+    "ADMIN_PORT",
+    "TRUST_PROXY_HEADERS",
+    "ADMIN_RATE_LIMIT_WINDOW_MS",
+    "ADMIN_RATE_LIMIT_MAX",
+    "BOOTSTRAP_RATE_LIMIT_WINDOW_MS",
+    "BOOTSTRAP_RATE_LIMIT_MAX",
+    "MAX_EXECS_PER_TENANT",
+    "MAX_CONCURRENT_PYTHON",
+    "MAX_CONCURRENT_JS",
+    "MAX_PYTHON_QUEUE",
+    "MAX_JS_QUEUE",
+    "PYTHON_QUEUE_TIMEOUT_MS",
+    "JS_QUEUE_TIMEOUT_MS",
+];
+
+fn refuse_later_names(get: &impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
+    match LATER.iter().find(|name| get(name).is_some()) {
+        Some(name) => Err(ConfigError(format!("{name}: this version of sqlfs does not have it; unset it"))),
+        None => Ok(()),
+    }
+}
+
+impl Config {
+    /// Reads the environment of the process.
+    pub fn from_env() -> Result<Self, ConfigError> {
+        for setting in SETTINGS {
+            #[expect(clippy::disallowed_methods, reason = "this is the door")]
+            if let Err(std::env::VarError::NotUnicode(_)) = std::env::var(setting.name) {
+                return Err(ConfigError(format!("{}: must be UTF-8 text", setting.name)));
+            }
+        }
+        #[expect(clippy::disallowed_methods, reason = "this is the door")]
+        Self::parse(|name| std::env::var(name).ok())
+    }
+
+    /// Everything at its default.
+    #[must_use]
+    pub fn defaults() -> Self {
+        Self::parse(|_| None).expect("the defaults are valid: a unit test holds this")
+    }
+
+    /// Rules that concern more than one setting.
+    fn check(&self) -> Result<(), ConfigError> {
+        if !self.bind_address.is_loopback() && self.auth_secret.is_none() {
+            return Err(ConfigError(format!(
+                "BIND_ADDRESS: {} is reachable from outside, so AUTH_SECRET must be set",
+                self.bind_address
+            )));
+        }
+        if self.auth_secret_previous.is_some() && self.auth_secret.is_none() {
+            return Err(ConfigError("AUTH_SECRET_PREVIOUS: needs AUTH_SECRET beside it".into()));
+        }
+        if self.admin_secret.is_some() && self.admin_secret == self.auth_secret {
+            return Err(ConfigError("ADMIN_SECRET: must differ from AUTH_SECRET".into()));
+        }
+        Ok(())
+    }
+
+    /// What works but should be looked at; one line each, for the start of `serve`.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let short = |secret: &Option<Secret>| secret.as_ref().is_some_and(|s| s.0.len() < 32);
+        [("AUTH_SECRET", &self.auth_secret), ("ADMIN_SECRET", &self.admin_secret)]
+            .into_iter()
+            .filter(|(_, secret)| short(secret))
+            .map(|(name, _)| {
+                format!("{name} is shorter than 32 bytes: it can be guessed offline from one token")
+            })
+            .collect()
+    }
+}
+
+fn number<T, const MIN: u64, const MAX: u64>(text: &str) -> Result<T, String>
+where
+    T: TryFrom<u64>,
+{
+    let value = text.parse::<u64>().ok().filter(|n| (MIN..=MAX).contains(n));
+    value
+        .and_then(|n| T::try_from(n).ok())
+        .ok_or_else(|| format!("must be a whole number from {MIN} to {MAX}"))
+}
+
+fn optional_number(text: &str) -> Result<Option<u64>, String> {
+    if text.is_empty() { Ok(None) } else { number::<u64, 0, MAX_BYTES>(text).map(Some) }
+}
+
+fn millis<const MIN: u64, const MAX: u64>(text: &str) -> Result<Duration, String> {
+    number::<u64, MIN, MAX>(text).map(Duration::from_millis)
+}
+
+fn seconds<const MIN: u64, const MAX: u64>(text: &str) -> Result<Duration, String> {
+    number::<u64, MIN, MAX>(text).map(Duration::from_secs)
+}
+
+fn address(text: &str) -> Result<IpAddr, String> {
+    text.parse().map_err(|_| "must be an IP address, such as 127.0.0.1 or 0.0.0.0".into())
+}
+
+fn flag(text: &str) -> Result<bool, String> {
+    match text {
+        "true" | "1" => Ok(true),
+        "false" | "0" => Ok(false),
+        _ => Err("must be true or false".into()),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
+fn text(text: &str) -> Result<String, String> {
+    Ok(text.to_owned())
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
+fn path(text: &str) -> Result<PathBuf, String> {
+    Ok(PathBuf::from(text))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
+fn secret(text: &str) -> Result<Option<Secret>, String> {
+    Ok((!text.is_empty()).then(|| Secret(text.to_owned())))
+}
+
+fn postgres(text: &str) -> Result<Option<Secret>, String> {
+    if text.is_empty() || text.starts_with("postgres://") || text.starts_with("postgresql://") {
+        return secret(text);
+    }
+    Err("must start with postgres:// or postgresql://".into())
+}
+
+fn database(text: &str) -> Result<Option<Secret>, String> {
+    postgres(text).map_err(|why| format!("{why}; for SQLite unset it and set SQLFS_DATA_DIR"))
+}
+
+fn log_format(text: &str) -> Result<LogFormat, String> {
+    match text {
+        "text" => Ok(LogFormat::Text),
+        "json" => Ok(LogFormat::Json),
+        _ => Err("must be text or json".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(pairs: &[(&str, &str)]) -> Result<Config, String> {
+        Config::parse(|name| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned()))
+            .map_err(|e| e.0)
+    }
+
+    #[test]
+    fn defaults_are_valid_and_as_documented() {
+        let config = Config::defaults();
+        assert_eq!((config.port, config.bind_address.to_string().as_str()), (8080, "127.0.0.1"));
+        assert_eq!(config.max_file_write_bytes, 50 << 20);
+        assert_eq!(config.acquire_timeout, Duration::from_secs(75));
+        assert!(config.database_url.is_none() && config.auth_secret.is_none());
+    }
+
+    #[test]
+    fn bad_values_name_themselves_and_what_is_allowed() {
+        for (name, value, says) in [
+            ("PORT", "70000", "PORT: must be a whole number from 0 to 65535"),
+            ("PORT", "http", "PORT: must be a whole number from 0 to 65535"),
+            ("MAX_FILE_WRITE_BYTES", "NaN", "MAX_FILE_WRITE_BYTES: must be a whole number"),
+            ("MAX_FILE_WRITE_BYTES", "50MB", "MAX_FILE_WRITE_BYTES: must be a whole number"),
+            ("SESSION_IDLE_MS", "-1", "SESSION_IDLE_MS: must be"),
+            ("SQLFS_AUTO_MIGRATE", "yes", "SQLFS_AUTO_MIGRATE: must be true or false"),
+            ("LOG_FORMAT", "xml", "LOG_FORMAT: must be text or json"),
+            ("DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL: must start with postgres://"),
+            ("BIND_ADDRESS", "localhost", "BIND_ADDRESS: must be an IP address"),
+        ] {
+            let error = parse(&[(name, value)]).unwrap_err();
+            assert!(error.starts_with(says), "{name}={value}: {error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+        assert_eq!(parse(&[("PORT", "")]).unwrap().port, 8080, "empty counts as unset");
+        assert_eq!(parse(&[("PORT", "9")]).unwrap().port, 9);
+    }
+
+    #[test]
+    fn later_names_are_refused_not_ignored() {
+        let error = parse(&[("REDIS_URL", "redis://127.0.0.1")]).unwrap_err();
+        assert_eq!(error, "REDIS_URL: this version of sqlfs does not have it; unset it");
+        assert!(LATER.iter().all(|later| SETTINGS.iter().all(|s| s.name != *later)));
+    }
+
+    #[test]
+    fn an_open_address_needs_a_secret() {
+        assert!(parse(&[("BIND_ADDRESS", "0.0.0.0")]).unwrap_err().contains("AUTH_SECRET must be set"));
+        parse(&[("BIND_ADDRESS", "0.0.0.0"), ("AUTH_SECRET", "s")]).unwrap();
+        parse(&[("BIND_ADDRESS", "::1")]).unwrap();
+    }
+
+    #[test]
+    fn debug_shows_no_secret() {
+        let config = parse(&[
+            ("AUTH_SECRET", "canary-one"),
+            ("DATABASE_URL", "postgres://u:canary-two@h/d"),
+            ("ADMIN_SECRET", "canary-three"),
+        ]);
+        assert!(!format!("{config:?}").contains("canary"));
+    }
+}

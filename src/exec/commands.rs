@@ -1,0 +1,109 @@
+//! Commands of our own, where the interpreter's differ from GNU's or lack what agents
+//! use. They work on the working copy directly and know nothing of the interpreter;
+//! `exec/bash/commands.rs` makes builtins of them. One is dropped again when the
+//! interpreter's own does the same.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use crate::fs::{Errno, Stat, WorkingCopy};
+
+mod diff;
+mod ln;
+mod options;
+mod quote;
+mod stat;
+
+/// One call of a command.
+pub(crate) struct Call<'a> {
+    /// The sandbox's files.
+    pub(crate) files: &'a WorkingCopy,
+    /// Operands that name something outside the working copy, as `/dev/fd/63` of a
+    /// process substitution: operand as written → what is there.
+    pub(crate) lent: &'a BTreeMap<String, Lent>,
+    /// Arguments without the command's name.
+    pub(crate) args: &'a [String],
+    /// Absolute.
+    pub(crate) cwd: &'a str,
+    /// All of standard input.
+    pub(crate) stdin: &'a [u8],
+    /// Wall time, nanoseconds since the epoch.
+    pub(crate) now_ns: i64,
+}
+
+/// A file that the interpreter invents.
+pub(crate) struct Lent {
+    /// What stat tells of it.
+    pub(crate) stat: Stat,
+    /// Its bytes.
+    pub(crate) data: Bytes,
+}
+
+/// What a command did.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// Standard output.
+    pub(crate) stdout: Vec<u8>,
+    /// Standard error.
+    pub(crate) stderr: Vec<u8>,
+    /// Exit status.
+    pub(crate) exit: u8,
+}
+
+/// A command.
+pub(crate) type Command = fn(&Call<'_>) -> Answer;
+
+/// All of them by name. Only those of [`reads_lent`] look at [`Call::lent`].
+pub(crate) const ALL: [(&str, Command); 3] = [("diff", diff::run), ("ln", ln::run), ("stat", stat::run)];
+
+/// Whether a command reads files that are outside the working copy.
+pub(crate) fn reads_lent(name: &str) -> bool {
+    matches!(name, "diff" | "stat")
+}
+
+impl Call<'_> {
+    /// An operand as an absolute path.
+    fn path(&self, operand: &str) -> String {
+        absolute(self.cwd, operand)
+    }
+
+    /// Whether the exec is being ended: long work stops then, what it prints is lost.
+    fn is_over(&self) -> bool {
+        self.files.fatal().is_some()
+    }
+}
+
+/// `operand` as an absolute path. An empty one stays empty, and so no file's name.
+pub(crate) fn absolute(cwd: &str, operand: &str) -> String {
+    if operand.is_empty() || operand.starts_with('/') {
+        operand.to_owned()
+    } else {
+        format!("{}/{operand}", cwd.trim_end_matches('/'))
+    }
+}
+
+/// The interpreter's strings are UTF-8: bytes that are not have become replacement
+/// characters, and a name made of them would be another than the one that was meant.
+fn new_name(name: &str) -> Result<&str, Errno> {
+    if name.contains(char::REPLACEMENT_CHARACTER) { Err(Errno::EILSEQ) } else { Ok(name) }
+}
+
+/// The last component of a path, slashes at its end left out; `/` of the root.
+fn base_name(path: &str) -> &str {
+    let trimmed = path.trim_end_matches('/');
+    match trimmed.rsplit('/').next() {
+        Some("") | None if !path.is_empty() => "/",
+        Some(name) => name,
+        None => "",
+    }
+}
+
+impl Answer {
+    /// One line on stderr, and the status that goes with it.
+    fn complain(&mut self, exit: u8, line: impl AsRef<str>) {
+        self.stderr.extend_from_slice(line.as_ref().as_bytes());
+        self.stderr.push(b'\n');
+        self.exit = self.exit.max(exit);
+    }
+}

@@ -1,0 +1,139 @@
+//! Options in the manner and the words of getopt_long(3): anywhere among the operands,
+//! short ones in clusters, long ones shortened as far as they stay unambiguous.
+
+/// Whether an option has an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Takes {
+    Nothing,
+    Argument,
+    /// Only as `--long=argument`.
+    Optional,
+}
+
+/// An option: its letter (or any other sign, if it has none), its long name, its argument.
+pub(super) type Spec = (char, &'static str, Takes);
+
+/// What was given, in order.
+#[derive(Debug, Default)]
+pub(super) struct Given<'a> {
+    /// By letter.
+    pub(super) options: Vec<(char, Option<&'a str>)>,
+    pub(super) operands: Vec<&'a str>,
+    /// The words that are options or their arguments, as written.
+    pub(super) words: Vec<&'a str>,
+}
+
+/// `Err` is getopt's message, without the command's name.
+pub(super) fn parse<'a>(args: &'a [String], specs: &[Spec]) -> Result<Given<'a>, String> {
+    let mut given = Given::default();
+    let mut args = args.iter().map(String::as_str);
+    while let Some(arg) = args.next() {
+        if arg == "--" {
+            given.words.push(arg);
+            given.operands.extend(args.by_ref());
+        } else if let Some(long) = arg.strip_prefix("--") {
+            given.words.push(arg);
+            let (name, value) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (long, None),
+            };
+            let &(letter, full, takes) = find(arg, name, specs)?;
+            let value = match (takes, value) {
+                (Takes::Nothing, Some(_)) => {
+                    return Err(format!("option '--{full}' doesn't allow an argument"));
+                }
+                (Takes::Argument, None) => {
+                    let next =
+                        args.next().ok_or_else(|| format!("option '--{full}' requires an argument"))?;
+                    given.words.push(next);
+                    Some(next)
+                }
+                (_, value) => value,
+            };
+            given.options.push((letter, value));
+        } else if arg.len() > 1 && arg.starts_with('-') {
+            given.words.push(arg);
+            let mut rest = arg[1..].chars();
+            while let Some(letter) = rest.next() {
+                let spec = specs.iter().find(|spec| spec.0 == letter && letter.is_ascii_graphic());
+                let takes = spec.ok_or_else(|| format!("invalid option -- '{letter}'"))?.2;
+                let mut value = None;
+                if takes == Takes::Argument {
+                    let attached = rest.as_str();
+                    value = Some(if attached.is_empty() {
+                        let next = args
+                            .next()
+                            .ok_or_else(|| format!("option requires an argument -- '{letter}'"))?;
+                        given.words.push(next);
+                        next
+                    } else {
+                        attached
+                    });
+                    rest = "".chars();
+                }
+                given.options.push((letter, value));
+            }
+        } else {
+            given.operands.push(arg);
+        }
+    }
+    Ok(given)
+}
+
+fn find<'s>(arg: &str, name: &str, specs: &'s [Spec]) -> Result<&'s Spec, String> {
+    if let Some(exact) = specs.iter().find(|spec| spec.1 == name && !name.is_empty()) {
+        return Ok(exact);
+    }
+    let found: Vec<&Spec> =
+        specs.iter().filter(|spec| !spec.1.is_empty() && spec.1.starts_with(name)).collect();
+    match found[..] {
+        [] => Err(format!("unrecognized option '{}'", arg.split('=').next().unwrap_or(arg))),
+        [only] => Ok(only),
+        [first, ..] if found.iter().all(|spec| spec.0 == first.0) => Ok(first),
+        _ => {
+            let names: Vec<String> = found.iter().map(|spec| format!("'--{}'", spec.1)).collect();
+            Err(format!("option '{arg}' is ambiguous; possibilities: {}", names.join(" ")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPECS: &[Spec] = &[
+        ('a', "all", Takes::Nothing),
+        ('t', "target", Takes::Argument),
+        ('\u{1}', "tar-ball", Takes::Optional),
+    ];
+
+    fn parsed(args: &[&str]) -> Result<String, String> {
+        let args: Vec<String> = args.iter().map(|&arg| arg.to_owned()).collect();
+        parse(&args, SPECS).map(|given| format!("{:?} {:?}", given.options, given.operands))
+    }
+
+    #[test]
+    fn options_come_in_all_their_forms() {
+        assert_eq!(
+            parsed(&["x", "-at", "y", "-", "--", "-a"]).unwrap(),
+            r#"[('a', None), ('t', Some("y"))] ["x", "-", "-a"]"#
+        );
+        assert_eq!(parsed(&["-tval", "--al"]).unwrap(), r#"[('t', Some("val")), ('a', None)] []"#);
+        assert_eq!(
+            parsed(&["--target=v", "--target", "w"]).unwrap(),
+            r#"[('t', Some("v")), ('t', Some("w"))] []"#
+        );
+        assert_eq!(parsed(&["--tar-ball", "x"]).unwrap(), r#"[('\u{1}', None)] ["x"]"#);
+    }
+
+    #[test]
+    fn refusals_are_getopts() {
+        assert_eq!(parsed(&["-z"]).unwrap_err(), "invalid option -- 'z'");
+        assert_eq!(parsed(&["--zz=1"]).unwrap_err(), "unrecognized option '--zz'");
+        assert_eq!(parsed(&["-t"]).unwrap_err(), "option requires an argument -- 't'");
+        assert_eq!(parsed(&["--target"]).unwrap_err(), "option '--target' requires an argument");
+        assert_eq!(parsed(&["--all=1"]).unwrap_err(), "option '--all' doesn't allow an argument");
+        let ambiguous = "option '--ta' is ambiguous; possibilities: '--target' '--tar-ball'";
+        assert_eq!(parsed(&["--ta"]).unwrap_err(), ambiguous);
+    }
+}

@@ -1,0 +1,23 @@
+//! Logs. Scripts, file contents, secrets and tokens are never logged; text that came
+//! from outside is logged as a field, so that it is escaped and cannot forge a line.
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::config::{ConfigError, LogFormat};
+
+/// Starts logging to standard error. `filter` has the syntax of [`EnvFilter`]. To be
+/// called once, at the start of the process; later calls change nothing.
+pub fn init(format: LogFormat, filter: &str) -> Result<(), ConfigError> {
+    let filter = EnvFilter::try_new(filter).map_err(|e| ConfigError(format!("RUST_LOG: {e}")))?;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let registry = tracing_subscriber::registry().with(filter);
+    let started = match format {
+        LogFormat::Text => registry.with(lines).try_init(),
+        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
+    };
+    // An error means that logging has started already, as in tests.
+    drop(started);
+    Ok(())
+}

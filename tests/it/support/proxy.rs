@@ -1,0 +1,283 @@
+//! A TCP proxy before Postgres that breaks a connection at a chosen moment.
+//!
+//! "Up" is towards the server. A trap waits for a byte pattern on its way up, on any
+//! connection, and springs once. A good pattern is a value that the statement carries,
+//! such as the request id: prepared statements are sent by number, not by text.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+/// A running proxy. Ends with its value.
+pub struct Proxy {
+    addr: SocketAddr,
+    shared: Arc<Shared>,
+    _end: tokio_util::sync::DropGuard,
+}
+
+/// What a trap does with the bytes that hold the pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Cuts both directions; the server never sees them.
+    CutBefore,
+    /// Sends them on and cuts both directions at the first byte of the answer, which the
+    /// client never sees.
+    CutAfter,
+    /// Keeps them and all that follows on this connection until [`Trap::release`].
+    Hold,
+}
+
+/// A trap that was set.
+#[derive(Clone)]
+pub struct Trap(Arc<TrapState>);
+
+struct TrapState {
+    pattern: Vec<u8>,
+    action: Action,
+    /// The connection on which it sprang.
+    sprung: watch::Sender<Option<Arc<Connection>>>,
+}
+
+struct Shared {
+    target: SocketAddr,
+    refuse: AtomicBool,
+    trap: Mutex<Option<Trap>>,
+    connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
+    next: AtomicU64,
+}
+
+/// One connection and what went through it.
+pub struct Connection {
+    /// Bytes sent on to the server.
+    pub up: AtomicU64,
+    /// Bytes sent on to the client.
+    pub down: AtomicU64,
+    /// Bytes that came from the server after the client was cut off.
+    pub orphaned: AtomicU64,
+    /// Whether it is still there.
+    pub open: AtomicBool,
+    cut_on_answer: AtomicBool,
+    held: watch::Sender<bool>,
+    cut_client: CancellationToken,
+    cut: CancellationToken,
+}
+
+impl Proxy {
+    /// Listens on a free loopback port and leads to the host and port of `url`.
+    pub async fn before(url: &str) -> Self {
+        let target = authority(url).1;
+        let target = tokio::net::lookup_host(target).await.expect("a host").next().expect("an address");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let addr = listener.local_addr().expect("an address");
+        let shared = Arc::new(Shared {
+            target,
+            refuse: AtomicBool::new(false),
+            trap: Mutex::default(),
+            connections: Mutex::default(),
+            next: AtomicU64::new(0),
+        });
+        let end = CancellationToken::new();
+        tokio::spawn(end.clone().run_until_cancelled_owned(accept(listener, shared.clone())));
+        Self { addr, shared, _end: end.drop_guard() }
+    }
+
+    /// `url` with the proxy in place of its host and port.
+    pub fn url(&self, url: &str) -> String {
+        let (before, old, after) = authority(url);
+        assert!(!old.is_empty(), "a URL with a host: {url}");
+        format!("{before}{}{after}", self.addr)
+    }
+
+    /// Cuts every connection now, both directions.
+    pub fn cut_all(&self) {
+        for connection in self.shared.connections.lock().expect("connections").values() {
+            connection.cut.cancel();
+        }
+    }
+
+    /// Whether new connections are closed at once.
+    pub fn refuse(&self, refuse: bool) {
+        self.shared.refuse.store(refuse, Ordering::SeqCst);
+    }
+
+    /// Sets the trap; the one before is taken away.
+    pub fn trap(&self, pattern: &[u8], action: Action) -> Trap {
+        let state = TrapState { pattern: pattern.to_vec(), action, sprung: watch::Sender::new(None) };
+        let trap = Trap(Arc::new(state));
+        *self.shared.trap.lock().expect("trap") = Some(trap.clone());
+        trap
+    }
+
+    /// All connections so far, in the order of their coming.
+    pub fn connections(&self) -> Vec<Arc<Connection>> {
+        self.shared.connections.lock().expect("connections").values().cloned().collect()
+    }
+}
+
+impl Trap {
+    /// The connection on which it sprang, if it did.
+    pub fn sprung_on(&self) -> Option<Arc<Connection>> {
+        self.0.sprung.borrow().clone()
+    }
+
+    /// Waits until it springs; fails the test after `within`.
+    pub async fn sprung(&self, within: Duration) -> Arc<Connection> {
+        let mut sprung = self.0.sprung.subscribe();
+        let found = tokio::time::timeout(within, sprung.wait_for(Option::is_some)).await;
+        found.expect("the pattern came by").expect("the proxy runs").clone().expect("a connection")
+    }
+
+    /// After [`Action::Hold`]: the client sees its connection break; the server does not.
+    pub fn cut_client(&self) {
+        self.sprung_on().expect("it sprang").cut_client.cancel();
+    }
+
+    /// After [`Action::Hold`]: lets go what was kept, and waits for the server's answer
+    /// (which goes nowhere once the client is cut off).
+    pub async fn release(&self, within: Duration) {
+        let connection = self.sprung_on().expect("it sprang");
+        let before = connection.down.load(Ordering::SeqCst) + connection.orphaned.load(Ordering::SeqCst);
+        connection.held.send_replace(false);
+        super::eventually("the server answers what was held back", within, || async {
+            let now = connection.down.load(Ordering::SeqCst) + connection.orphaned.load(Ordering::SeqCst);
+            (now > before).then_some(())
+        })
+        .await;
+    }
+}
+
+/// `before`, `host:port`, `after` of a URL.
+fn authority(url: &str) -> (&str, &str, &str) {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find(['/', '?']).map_or(url.len(), |at| start + at);
+    let start = url[start..end].rfind('@').map_or(start, |at| start + at + 1);
+    (&url[..start], &url[start..end], &url[end..])
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    // Dropped with this future, and with it every connection.
+    let mut tasks = tokio::task::JoinSet::new();
+    loop {
+        let Ok((client, _)) = listener.accept().await else { continue };
+        if shared.refuse.load(Ordering::SeqCst) {
+            continue;
+        }
+        tasks.spawn(connection(client, shared.clone()));
+        while tasks.try_join_next().is_some() {}
+    }
+}
+
+async fn connection(client: TcpStream, shared: Arc<Shared>) {
+    let Ok(server) = TcpStream::connect(shared.target).await else { return };
+    let _ = (client.set_nodelay(true), server.set_nodelay(true));
+    let connection = Arc::new(Connection {
+        up: AtomicU64::new(0),
+        down: AtomicU64::new(0),
+        orphaned: AtomicU64::new(0),
+        open: AtomicBool::new(true),
+        cut_on_answer: AtomicBool::new(false),
+        held: watch::Sender::new(false),
+        cut_client: CancellationToken::new(),
+        cut: CancellationToken::new(),
+    });
+    let number = shared.next.fetch_add(1, Ordering::SeqCst);
+    shared.connections.lock().expect("connections").insert(number, connection.clone());
+    let (from_client, to_client) = client.into_split();
+    let (from_server, to_server) = server.into_split();
+    tokio::select! {
+        () = connection.cut.cancelled() => {}
+        ((), ()) = async { tokio::join!(
+            up(from_client, to_server, &connection, &shared),
+            down(from_server, to_client, &connection),
+        ) } => {}
+    }
+    connection.open.store(false, Ordering::SeqCst);
+}
+
+/// Client to server.
+async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, connection: &Arc<Connection>, shared: &Shared) {
+    let mut piece = vec![0; 64 * 1024];
+    let mut tail = Vec::new();
+    let mut held = connection.held.subscribe();
+    loop {
+        let n = tokio::select! {
+            read = from.read(&mut piece) => read.unwrap_or(0),
+            () = connection.cut_client.cancelled() => 0,
+        };
+        if n == 0 {
+            // A client that left while its bytes are held does not take them along.
+            let _ = held.wait_for(|held| !held).await;
+            if !connection.cut_client.is_cancelled() {
+                let _ = to.shutdown().await;
+            }
+            return;
+        }
+        match spring(&mut tail, &piece[..n], connection, shared) {
+            Some(Action::CutBefore) => return connection.cut.cancel(),
+            Some(Action::CutAfter) => connection.cut_on_answer.store(true, Ordering::SeqCst),
+            Some(Action::Hold) => {
+                connection.held.send_replace(true);
+            }
+            None => {}
+        }
+        let _ = held.wait_for(|held| !held).await;
+        if to.write_all(&piece[..n]).await.is_err() {
+            return connection.cut.cancel();
+        }
+        connection.up.fetch_add(n as u64, Ordering::SeqCst);
+    }
+}
+
+/// Server to client.
+async fn down(mut from: OwnedReadHalf, to: OwnedWriteHalf, connection: &Connection) {
+    let mut to = Some(to);
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        let n = tokio::select! {
+            read = from.read(&mut piece) => read.unwrap_or(0),
+            () = connection.cut_client.cancelled(), if to.is_some() => { to = None; continue }
+        };
+        if n == 0 {
+            return connection.cut.cancel();
+        }
+        if connection.cut_on_answer.load(Ordering::SeqCst) {
+            connection.orphaned.fetch_add(n as u64, Ordering::SeqCst);
+            return connection.cut.cancel();
+        }
+        let sent = match &mut to {
+            Some(client) => client.write_all(&piece[..n]).await.is_ok(),
+            None => false,
+        };
+        let count = if sent { &connection.down } else { &connection.orphaned };
+        count.fetch_add(n as u64, Ordering::SeqCst);
+        if !sent {
+            to = None;
+        }
+    }
+}
+
+/// Whether the trap springs on this piece (the pattern may lie across two pieces).
+fn spring(tail: &mut Vec<u8>, piece: &[u8], connection: &Arc<Connection>, shared: &Shared) -> Option<Action> {
+    let mut trap = shared.trap.lock().expect("trap");
+    let set = trap.as_ref()?;
+    let pattern = &set.0.pattern;
+    tail.extend_from_slice(piece);
+    let found = tail.windows(pattern.len()).any(|window| window == pattern);
+    let keep = tail.len().min(pattern.len() - 1);
+    tail.drain(..tail.len() - keep);
+    if !found {
+        return None;
+    }
+    let action = set.0.action;
+    set.0.sprung.send_replace(Some(connection.clone()));
+    *trap = None;
+    Some(action)
+}
