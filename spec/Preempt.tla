@@ -7,6 +7,7 @@ EXTENDS Naturals, FiniteSets
 CONSTANTS
   Replicas, NONE,
   Grants, Incarnations,  \* bounds, for each replica
+  MaxMessages,           \* bound: messages in flight
   Live, Acq,             \* ticks: liveness key, acquiring lease
   Margin, Slack,         \* safety margin; how late a replica may act
   Bounded,               \* FALSE: pauses of any length
@@ -133,8 +134,7 @@ Next == Tick \/ (\E m \in net : Redis(m) \/ Granted(m) \/ Busy(m) \/ Beaten(m) \
 Spec == /\ Init /\ [][Next]_vars /\ WF_vars(Tick)
         /\ \A r \in Replicas : /\ WF_vars(Kill(r)) /\ WF_vars(Beat(r))
                                /\ WF_vars(\E m \in Beats(r) : Redis(m) \/ Beaten(m))
-(* Bound: at most three messages in flight. *)
-FewMessages == Cardinality(net) <= 3
+FewMessages == Cardinality(net) <= MaxMessages
 -----------------------------------------------------------------------------
 AtMostOne == Cardinality({r \in Replicas : st[r] = "run"}) <= 1                    \* G7
 HolderRuns == \A r \in Replicas : st[r] = "run" => Is(r, n[r])
