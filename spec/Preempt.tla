@@ -114,7 +114,9 @@ Overdue(r, s) == st[r] = "run" /\ (alive[r] <= s \/ (~confirmed[r] /\ left[r] <=
 Kill(r) == /\ KillSwitch /\ Overdue(r, Slack) /\ End(r) /\ net' = net \cup Released(r)
            /\ UNCHANGED <<redis, inc, n, alive, over>>
 Finish(r) == /\ st[r] = "run" /\ End(r) /\ net' = net \cup Released(r) /\ UNCHANGED <<redis, inc, n, alive, over>>
-Crash(r) == /\ MayCrash /\ inc[r] < Incarnations /\ inc' = [inc EXCEPT ![r] = @ + 1]
+(* The process ends and starts again; bound: of one replica only. *)
+Crash(r) == /\ MayCrash /\ inc[r] < Incarnations /\ (\A q \in Replicas \ {r} : inc[q] = 1)
+            /\ inc' = [inc EXCEPT ![r] = @ + 1]
             /\ st' = [st EXCEPT ![r] = "idle"] /\ confirmed' = [confirmed EXCEPT ![r] = FALSE]
             /\ left' = [left EXCEPT ![r] = 0] /\ alive' = [alive EXCEPT ![r] = 0]
             /\ owed' = [owed EXCEPT ![r] = {}] /\ over' = [over EXCEPT ![r] = NONE]
