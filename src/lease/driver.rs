@@ -187,6 +187,11 @@ impl Leases {
         tokio::time::timeout(within, all_released).await.is_ok()
     }
 
+    /// Whether the store answers now.
+    pub async fn reachable(&self) -> bool {
+        self.shared.store.call(&Verb::Alive(self.shared.me)).await.is_ok()
+    }
+
     /// The name of this run of the replica, as it stands in the store.
     #[must_use]
     pub fn incarnation(&self) -> Incarnation {

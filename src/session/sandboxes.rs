@@ -51,6 +51,7 @@ impl Service {
             match store.create(&new, &first).await.map_err(store_error)? {
                 Created::Done(row) => {
                     let session = inner.registry.session(&caller.tenant, row.id, &store);
+                    session.note_row(&row);
                     session.install_committed(Arc::new(Base {
                         tree,
                         version: row.version,
@@ -103,10 +104,15 @@ impl Service {
                 session.row(&of.caller).await?;
                 let deadline = Deadline::after(inner.settings.acquire_timeout);
                 let turn = of.stop.wait(deadline, session.turn.clone().acquire_owned()).await?;
+                let lease = inner.coordination.acquire(&session, &of.stop, deadline).await?;
                 let lock = of.stop.wait(deadline, session.lock.clone().write_owned()).await?;
-                Some((turn, lock))
+                // Given back in this order.
+                Some((lock, lease, turn))
             };
-            let _committing = of.stop.begin_commit()?;
+            let _committing = match &waited {
+                Some((_, lease, _)) => lease.enter(|| of.stop.begin_commit())?,
+                None => of.stop.begin_commit()?,
+            };
             let deleted = session.store.delete(&of.caller.owner, sandbox).await.map_err(store_error)?;
             if !deleted {
                 return Err(SessionError::NotFound);
