@@ -10,6 +10,7 @@ mod crash;
 mod exec_cut_off;
 mod exec_script;
 mod exec_stack;
+mod fleet;
 mod fs_change_set;
 mod fs_limits;
 mod fs_matrix;

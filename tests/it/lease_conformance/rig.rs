@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+pub use crate::support::redis::shared_url as redis_url;
 use sqlfs::ids::{SandboxId, TenantId};
 use sqlfs::lease::keys::{LeaseKey, alive};
 use sqlfs::lease::memory::Memory;
@@ -66,13 +67,6 @@ pub fn claim(owner: u128, number: u64) -> Claim {
 
 pub fn fresh_key() -> LeaseKey {
     LeaseKey { tenant: TenantId("lease{test}".into()), sandbox: SandboxId::random() }
-}
-
-/// Address of the Redis to test on.
-pub fn redis_url() -> String {
-    #[expect(clippy::disallowed_methods, reason = "tests take their servers from the environment")]
-    std::env::var("SQLFS_TEST_REDIS")
-        .expect("no Redis to test on: run tests/run, which starts a throw-away one, or set SQLFS_TEST_REDIS")
 }
 
 fn memory() -> Rig {
