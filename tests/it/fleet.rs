@@ -23,7 +23,8 @@ async fn writers_on_two_replicas_count_exactly() {
         let history = load(&fleet.apis(), &id, 4, bounded(12)).await;
         // Redis is well: nobody meets anybody.
         assert_eq!((history.refused(), history.unknown()), (vec![], 0), "{mode:?}");
-        history.check(fleet.api(1), &id).await;
+        let tokens = history.check(fleet.api(1), &id).await;
+        assert_eq!(tokens, history.done(), "{mode:?}: all under a lease");
     }
 }
 

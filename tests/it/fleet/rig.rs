@@ -222,7 +222,8 @@ impl History {
 
     /// The sandbox holds each acknowledged append exactly once, in the order of their
     /// versions, nothing that was refused, and counts right; fencing tokens never fall.
-    pub async fn check(&self, api: &Api, id: &str) {
+    /// How many appends had a token.
+    pub async fn check(&self, api: &Api, id: &str) -> usize {
         let seen = api.stdout(id, "cat n log").await;
         let (count, log) = seen.split_once('\n').expect("a count");
         let log: Vec<(&str, &str)> = log.lines().map(|line| line.split_once(' ').expect("a line")).collect();
@@ -245,5 +246,6 @@ impl History {
         assert_eq!(there, expected, "each acknowledged append once, in the order of versions");
         let fences: Vec<u64> = log.iter().filter_map(|(_, fence)| fence.parse().ok()).collect();
         assert!(fences.windows(2).all(|pair| pair[0] <= pair[1]), "a fencing token fell: {fences:?}");
+        fences.len()
     }
 }
