@@ -107,7 +107,7 @@ fn coordination(config: &Config) -> Result<Coordination, StartError> {
     };
     let terms = Terms { lease, mark: 4 * poll };
     // Three lost replies in a row still leave time for an answer before the kill-switch.
-    let timeout = ((config.lease - config.lease_margin) / 4).min(LONGEST_LEASE_CALL);
+    let timeout = (config.lease.saturating_sub(config.lease_margin) / 4).min(LONGEST_LEASE_CALL);
     let refused = |why: String| StartError::Refused(format!("REDIS_URL: {why}"));
     let store = Arc::new(RedisLeases::new(&url.0, terms, timeout).map_err(refused)?);
     let when_down = match config.redis_down {

@@ -228,7 +228,7 @@ impl Config {
                 lease.as_millis()
             )));
         }
-        let half = (lease - margin) / 2;
+        let half = lease.saturating_sub(margin) / 2;
         if renew > half {
             return Err(ConfigError(format!(
                 "REDIS_EXEC_LOCK_RENEW_MS: must be at most half of lease - margin ({} ms), so that one lost \

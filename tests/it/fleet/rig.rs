@@ -117,7 +117,8 @@ pub async fn begun(api: &Api, id: &str, more: &str) -> Events {
 
 /// The error that ends a live exec; it must say that nothing was applied.
 pub async fn refusal(live: Events) -> Value {
-    let events = live.all().await;
+    let all = tokio::time::timeout(Duration::from_secs(20), live.all());
+    let events = all.await.expect("the script is ended");
     let error = events.iter().find(|event| event.name == "error");
     let error = error.unwrap_or_else(|| panic!("no error: {events:?}")).data.clone();
     assert_eq!(error["applied"], "no", "{error}");
