@@ -31,7 +31,6 @@ pub const LEASE: Duration = Duration::from_secs(2);
 
 /// A count of rounds, ten times as large in a long run.
 pub fn bounded(count: usize) -> usize {
-    #[expect(clippy::disallowed_methods, reason = "tests/run --long says so")]
     let long = std::env::var_os("SQLFS_TEST_LONG").is_some();
     if long { count * 10 } else { count }
 }
