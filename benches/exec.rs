@@ -314,7 +314,7 @@ fn floor_server(url: &str) {
         String::from("{}")
     }
 
-    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let runtime = sqlfs::app::runtime().expect("a runtime");
     runtime.block_on(async {
         let store = store::open(url, &store::Options::default()).await.expect("a store");
         let (tree, next_ino) = Tree::first(clock::wall_ns());

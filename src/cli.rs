@@ -135,7 +135,7 @@ impl From<std::io::Error> for CliError {
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match crate::app::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error.into()),
     };

@@ -71,7 +71,8 @@ impl Target {
             let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
             host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
         });
-        let client = reqwest::Client::builder();
+        // The server closes an idle connection after 10 s.
+        let client = reqwest::Client::builder().pool_idle_timeout(Duration::from_secs(5));
         // A proxy that is meant for the network does not reach this machine's loopback.
         let client = if local { client.no_proxy() } else { client };
         Ok(Self { base, token, client: client.build()?, sandbox: String::new(), private })

@@ -11,6 +11,7 @@ use crate::exec::{Control, End, Ended, Interpreter, Job};
 use crate::fs::ChangeSet;
 
 mod commands;
+mod engine;
 mod errors;
 mod file_system;
 mod hooks;

@@ -7,7 +7,7 @@
 //! when it comes back at last.
 
 use std::any::Any;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -49,7 +49,11 @@ struct Task {
 pub struct Seat {
     runtime: Runtime,
     worn: Cell<bool>,
+    kept: RefCell<Option<Box<dyn Any>>>,
+    afterwards: RefCell<Option<Afterwards>>,
 }
+
+type Afterwards = Box<dyn FnOnce(&Seat)>;
 
 impl Seat {
     /// The thread's runtime: current-thread, with a clock, without I/O.
@@ -61,6 +65,31 @@ impl Seat {
     /// Lets the thread end after this job: its stack grew and would stay resident.
     pub fn retire(&self) {
         self.worn.set(true);
+    }
+
+    /// Does `work` once the job's result has been handed over, unless the thread ends.
+    pub fn afterwards(&self, work: impl FnOnce(&Self) + 'static) {
+        *self.afterwards.borrow_mut() = Some(Box::new(work));
+    }
+
+    /// Leaves something for the thread's next job.
+    pub fn keep(&self, something: impl Any) {
+        *self.kept.borrow_mut() = Some(Box::new(something));
+    }
+
+    /// What an earlier job left, if it is of this kind.
+    #[must_use]
+    pub fn take<T: Any>(&self) -> Option<T> {
+        let kept = self.kept.borrow_mut().take()?;
+        kept.downcast().ok().map(|something| *something)
+    }
+
+    /// A panic in here ends the thread; the next job gets another.
+    fn wind_up(&self) {
+        let work = self.afterwards.borrow_mut().take();
+        if let Some(work) = work {
+            work(self);
+        }
     }
 }
 
@@ -124,12 +153,15 @@ impl Place {
             let result = catch_unwind(AssertUnwindSafe(|| job(seat)));
             let place = take(&mine);
             let again = place.is_some() && result.is_ok() && !seat.worn.get();
-            if again && let Some(pool) = Weak::upgrade(&pool) {
-                pool.parked.lock().unwrap_or_else(PoisonError::into_inner).push(wake);
-            }
             // A receiver that is gone has given the job up.
             let _ = done.send(result.map_err(|payload| Panicked(text_of(payload.as_ref()))));
             drop(place);
+            if again {
+                seat.wind_up();
+                if let Some(pool) = Weak::upgrade(&pool) {
+                    pool.parked.lock().unwrap_or_else(PoisonError::into_inner).push(wake);
+                }
+            }
             again
         });
         let parked = self.pool.parked.lock().unwrap_or_else(PoisonError::into_inner).pop();
@@ -162,7 +194,12 @@ fn start_thread(run: Run) -> io::Result<()> {
     let _ = wake.send(first);
     drop(wake);
     std::thread::Builder::new().name("script".into()).stack_size(STACK_BYTES).spawn(move || {
-        let seat = Seat { runtime, worn: Cell::new(false) };
+        let seat = Seat {
+            runtime,
+            worn: Cell::new(false),
+            kept: RefCell::default(),
+            afterwards: RefCell::default(),
+        };
         // Ends when the pool and with it the last sender is gone.
         while let Ok(task) = tasks.recv() {
             if !(task.run)(&seat, task.wake) {

@@ -43,7 +43,7 @@ pub enum Mode {
 }
 
 /// Limits of one sandbox and one exec.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
     /// Names in the tree, the root included (MAX_SANDBOX_ENTRIES). Every inode has one,
     /// a file with hard links several.

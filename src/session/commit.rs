@@ -1,12 +1,15 @@
 //! Making a change set true, and knowing whether it became so.
 
+use std::time::Duration;
+
+use crate::clock;
 use crate::fs::{ChangeSet, Tree};
-use crate::ids::{Caller, ExecId, Head, Sha256, Version};
+use crate::ids::{Caller, ExecId, Head, SandboxId, Sha256, Version};
 use crate::session::entry::store_error;
 use crate::session::guard::WriteGuard;
 use crate::session::stop::Stop;
 use crate::session::{Inner, SessionError};
-use crate::store::{Commit, CommitOutcome, Resolution, StoreError};
+use crate::store::{Commit, CommitOutcome, Resolution, Store, StoreError, StoreResult};
 
 /// What belongs to a change set in the exec log.
 pub(crate) struct LogEntry<'a> {
@@ -60,7 +63,10 @@ impl Inner {
             Ok(CommitOutcome::Gone) => return Err(SessionError::NotFound),
             Err(StoreError::OutcomeUnknown(text)) => {
                 tracing::warn!(sandbox.id = %commit.sandbox, exec.id = %exec, error = %text, "a commit's reply was lost");
-                self.resolve(guard, exec, log).await?
+                // Whatever comes out, the warm tree is no longer known to be the newest.
+                guard.session.forget();
+                let store = guard.session.store.clone();
+                self.resolve(store.as_ref(), commit.sandbox, exec, log.request_id, log.caller).await?
             }
             Err(error) => return Err(store_error(error)),
         };
@@ -75,35 +81,46 @@ impl Inner {
 
     /// Asks the store what became of a commit until it says. Its `no` is final: the
     /// head was voided in the same transaction, so a commit still on its way loses.
-    async fn resolve(
+    pub(crate) async fn resolve(
         &self,
-        guard: &WriteGuard,
+        store: &dyn Store,
+        sandbox: SandboxId,
         exec: ExecId,
-        log: &LogEntry<'_>,
+        request_id: &str,
+        caller: &Caller,
     ) -> Result<(Version, Head), SessionError> {
-        // Whatever comes out, the warm tree is no longer known to be the newest.
-        guard.session.forget();
-        let give_up = crate::clock::now() + self.settings.resolve_timeout;
-        let mut pause = std::time::Duration::from_millis(20);
+        let resolution =
+            self.until_answered(|| store.resolve(sandbox, exec, request_id, &caller.owner.0)).await?;
+        match resolution {
+            Resolution::Applied { version, head } => Ok((version, head)),
+            Resolution::NotApplied => Err(SessionError::StoreUnavailable),
+            Resolution::Gone => Err(SessionError::NotFound),
+        }
+    }
+
+    /// Repeats a question to the store until it is answered, for as long as an outcome
+    /// may stay open.
+    pub(crate) async fn until_answered<T, F>(&self, ask: impl Fn() -> F) -> Result<T, SessionError>
+    where
+        F: Future<Output = StoreResult<T>>,
+    {
+        let give_up = clock::now() + self.settings.resolve_timeout;
+        let mut pause = Duration::from_millis(20);
         loop {
-            let asked =
-                guard.session.store.resolve(guard.session.sandbox, exec, log.request_id, &log.caller.owner.0);
-            match tokio::time::timeout_at(give_up, asked).await {
-                Ok(Ok(Resolution::Applied { version, head })) => return Ok((version, head)),
-                Ok(Ok(Resolution::NotApplied)) => return Err(SessionError::StoreUnavailable),
-                Ok(Ok(Resolution::Gone)) => return Err(SessionError::NotFound),
+            match tokio::time::timeout_at(give_up, ask()).await {
+                Ok(Ok(answer)) => return Ok(answer),
                 Ok(Err(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_))) => {}
                 Ok(Err(error @ (StoreError::Inconsistent(_) | StoreError::Refused(_)))) => {
-                    tracing::error!(exec.id = %exec, error = %error, "a commit's outcome cannot be read");
+                    tracing::error!(error = %error, "an outcome cannot be read");
                     return Err(SessionError::OutcomeUnknown);
                 }
                 Err(_) => return Err(SessionError::OutcomeUnknown),
             }
-            if crate::clock::now() + pause >= give_up {
+            if clock::now() + pause >= give_up {
                 return Err(SessionError::OutcomeUnknown);
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(std::time::Duration::from_millis(500));
+            pause = (pause * 2).min(Duration::from_millis(500));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::session::entry::{Base, store_error};
 use crate::session::stop::{Cause, Deadline};
 use crate::session::types::{Create, Network};
 use crate::session::{Inner, Page, Patch, SandboxRow, Service, SessionError};
-use crate::store::{Created, NewSandbox, Patched};
+use crate::store::{Created, NewSandbox, Patched, StoreError};
 
 /// First working directory of every sandbox.
 const HOME: &str = "/home/user";
@@ -48,7 +48,16 @@ impl Service {
                 request_id,
                 exec: ExecId::random(),
             };
-            match store.create(&new, &first).await.map_err(store_error)? {
+            let created = match store.create(&new, &first).await {
+                Err(StoreError::OutcomeUnknown(text)) => {
+                    tracing::warn!(sandbox.id = %new.id, error = %text, "a creation's reply was lost");
+                    inner.resolve(store.as_ref(), new.id, new.exec, &new.request_id, &caller).await?;
+                    let row = inner.until_answered(|| store.probe(new.id)).await?;
+                    Created::Done(Box::new(row.ok_or(SessionError::NotFound)?))
+                }
+                created => created.map_err(store_error)?,
+            };
+            match created {
                 Created::Done(row) => {
                     let session = inner.registry.session(&caller.tenant, row.id, &store);
                     session.note_row(&row);
@@ -113,7 +122,14 @@ impl Service {
                 Some((_, lease, _)) => lease.enter(|| of.stop.begin_commit())?,
                 None => of.stop.begin_commit()?,
             };
-            let deleted = session.store.delete(&of.caller.owner, sandbox).await.map_err(store_error)?;
+            let deleted = match session.store.delete(&of.caller.owner, sandbox).await {
+                // Repeating it settles it: afterwards the sandbox is gone, whoever did it.
+                Err(StoreError::OutcomeUnknown(_)) => {
+                    inner.until_answered(|| session.store.delete(&of.caller.owner, sandbox)).await?;
+                    true
+                }
+                deleted => deleted.map_err(store_error)?,
+            };
             if !deleted {
                 return Err(SessionError::NotFound);
             }

@@ -216,7 +216,7 @@ async fn if_version_is_checked_again_after_a_lost_race(store: TestStore) {
     held.release();
     match late.await.unwrap() {
         Err(SessionError::VersionMismatch { version, head }) => {
-            assert_eq!((version, head), (won.version, won.head))
+            assert_eq!((version, head), (won.version, won.head));
         }
         other => panic!("{other:?}"),
     }

@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
 
 use bashkit::{BashBuilder, Builtin, BuiltinContext, ExecResult, FileType, Metadata, Result, async_trait};
 
+use super::engine::Stage;
 use super::file_system::nanoseconds;
 use crate::clock;
 use crate::exec::commands::{ALL, Call, Command, Lent, absolute, reads_lent};
-use crate::fs::{Errno, Kind, Stat, WorkingCopy};
+use crate::fs::{Errno, Kind, Stat};
 
 /// Gives the engine our commands in place of its own.
-pub(super) fn register(mut bash: BashBuilder, files: &Arc<WorkingCopy>) -> BashBuilder {
+pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
     for (name, run) in ALL {
-        bash = bash.builtin(name, Box::new(Ours { files: files.clone(), name, run }));
+        bash = bash.builtin(name, Box::new(Ours { stage: stage.clone(), name, run }));
     }
     bash
 }
 
 struct Ours {
-    files: Arc<WorkingCopy>,
+    stage: Stage,
     name: &'static str,
     run: Command,
 }
@@ -33,7 +33,7 @@ impl Builtin for Ours {
         // What was printed before leaves now: the command may compute for long.
         tokio::task::yield_now().await;
         let call = Call {
-            files: &self.files,
+            files: &self.stage.scene().files,
             lent: &lent,
             args: ctx.args,
             cwd: &cwd,
@@ -56,7 +56,7 @@ impl Ours {
         let mut lent = BTreeMap::new();
         for arg in ctx.args.iter().filter(|arg| !arg.starts_with('-')) {
             let path = absolute(cwd, arg);
-            if !matches!(self.files.stat(&path, true), Err(Errno::ENOENT)) {
+            if !matches!(self.stage.scene().files.stat(&path, true), Err(Errno::ENOENT)) {
                 continue;
             }
             let path = Path::new(&path);

@@ -6,15 +6,14 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bashkit::{
     DirEntry, Error, FileSystem, FileSystemExt, FileType, FsLimits, FsUsage, Metadata, Result, async_trait,
 };
 
-use super::hooks::Seen;
-use crate::exec::stop::{Cause, Stop};
+use super::engine::Stage;
+use crate::exec::stop::Cause;
 use crate::fs::{Errno, Kind, Quota, Stat, WorkingCopy};
 
 /// What one read of a device without end gives. The engine knows whole reads only; the
@@ -26,17 +25,19 @@ const RANDOM: u64 = 1 << 20;
 /// may compute for long without yielding.
 const LARGE: usize = 256 << 10;
 
-/// One script's files.
+/// The files of the script that the stage is opened for.
 pub(super) struct SandboxFs {
-    files: Arc<WorkingCopy>,
+    stage: Stage,
     quota: Quota,
-    seen: Arc<Seen>,
-    stop: Arc<Stop>,
 }
 
 impl SandboxFs {
-    pub(super) fn new(files: Arc<WorkingCopy>, quota: Quota, seen: Arc<Seen>, stop: Arc<Stop>) -> Self {
-        Self { files, quota, seen, stop }
+    pub(super) fn new(stage: Stage, quota: Quota) -> Self {
+        Self { stage, quota }
+    }
+
+    fn files(&self) -> &WorkingCopy {
+        &self.stage.scene().files
     }
 }
 
@@ -108,16 +109,16 @@ pub(super) fn nanoseconds(time: SystemTime) -> i64 {
 
 impl SandboxFs {
     fn read(&self, path: &str) -> std::result::Result<Vec<u8>, Errno> {
-        match self.files.read(path) {
+        match self.files().read(path) {
             // Only devices without end refuse to be read whole.
             Err(Errno::EINVAL) => {
-                let len = if self.files.canonical(path)? == "/dev/zero" { ZEROS } else { RANDOM };
-                self.files.read_at(path, 0, len).map(Vec::from)
+                let len = if self.files().canonical(path)? == "/dev/zero" { ZEROS } else { RANDOM };
+                self.files().read_at(path, 0, len).map(Vec::from)
             }
             Ok(data) => {
-                let executable = || self.files.stat(path, true).is_ok_and(|stat| stat.mode & 0o111 != 0);
-                if let Err(refused) = self.seen.check_content(path, &data, executable) {
-                    self.stop.stop(Cause::Limit(refused.name, refused.message));
+                let executable = || self.files().stat(path, true).is_ok_and(|stat| stat.mode & 0o111 != 0);
+                if let Err(refused) = self.stage.scene().seen.check_content(path, &data, executable) {
+                    self.stage.scene().stop.stop(Cause::Limit(refused.name, refused.message));
                     return Err(Errno::EFBIG);
                 }
                 Ok(Vec::from(data))
@@ -127,16 +128,16 @@ impl SandboxFs {
     }
 
     fn lstat(&self, path: &str) -> std::result::Result<Stat, Errno> {
-        self.files.stat(path, false)
+        self.files().stat(path, false)
     }
 }
 
 #[async_trait]
 impl FileSystemExt for SandboxFs {
     fn usage(&self) -> FsUsage {
-        match self.files.tree() {
-            Ok(tree) => FsUsage { total_bytes: tree.bytes(), file_count: tree.entries(), dir_count: 0 },
-            Err(_) => FsUsage::default(),
+        match self.stage.opened().map(|scene| scene.files.tree()) {
+            Some(Ok(tree)) => FsUsage { total_bytes: tree.bytes(), file_count: tree.entries(), dir_count: 0 },
+            Some(Err(_)) | None => FsUsage::default(),
         }
     }
 
@@ -173,16 +174,16 @@ impl FileSystem for SandboxFs {
     }
 
     async fn write_file(&self, path: &Path, content: &[u8]) -> Result<()> {
-        self.files.write(new_name(path)?, content).map_err(error)
+        self.files().write(new_name(path)?, content).map_err(error)
     }
 
     async fn append_file(&self, path: &Path, content: &[u8]) -> Result<()> {
-        self.files.append(new_name(path)?, content).map_err(error)
+        self.files().append(new_name(path)?, content).map_err(error)
     }
 
     async fn mkdir(&self, path: &Path, recursive: bool) -> Result<()> {
         let path = new_name(path)?;
-        let made = if recursive { self.files.mkdir_all(path) } else { self.files.mkdir(path) };
+        let made = if recursive { self.files().mkdir_all(path) } else { self.files().mkdir(path) };
         made.map_err(error)
     }
 
@@ -190,9 +191,9 @@ impl FileSystem for SandboxFs {
         let path = text(path)?;
         let is_dir = self.lstat(path).map_err(error)?.kind == Kind::Dir;
         let removed = match (is_dir, recursive) {
-            (true, true) => self.files.remove_all(path),
-            (true, false) => self.files.rmdir(path),
-            (false, _) => self.files.unlink(path),
+            (true, true) => self.files().remove_all(path),
+            (true, false) => self.files().rmdir(path),
+            (false, _) => self.files().unlink(path),
         };
         removed.map_err(error)
     }
@@ -206,7 +207,7 @@ impl FileSystem for SandboxFs {
     }
 
     async fn read_dir(&self, path: &Path) -> Result<Vec<DirEntry>> {
-        let listed = self.files.read_dir(text(path)?).map_err(error)?;
+        let listed = self.files().read_dir(text(path)?).map_err(error)?;
         let entry = |(name, stat): (crate::fs::Name, Stat)| DirEntry {
             name: name.as_ref().to_owned(),
             metadata: metadata(stat),
@@ -223,7 +224,7 @@ impl FileSystem for SandboxFs {
     }
 
     async fn rename(&self, from: &Path, to: &Path) -> Result<()> {
-        self.files.rename(text(from)?, new_name(to)?).map_err(error)
+        self.files().rename(text(from)?, new_name(to)?).map_err(error)
     }
 
     /// One file; the engine walks directories itself. A new file gets the mode of the
@@ -231,27 +232,27 @@ impl FileSystem for SandboxFs {
     async fn copy(&self, from: &Path, to: &Path) -> Result<()> {
         let (from, to) = (text(from)?, new_name(to)?);
         let copy = || {
-            let source = self.files.stat(from, true)?;
-            let fresh = matches!(self.files.stat(to, true), Err(Errno::ENOENT));
-            self.files.write(to, &self.read(from)?)?;
-            if fresh && source.mode != 0o644 { self.files.chmod(to, source.mode & 0o777) } else { Ok(()) }
+            let source = self.files().stat(from, true)?;
+            let fresh = matches!(self.files().stat(to, true), Err(Errno::ENOENT));
+            self.files().write(to, &self.read(from)?)?;
+            if fresh && source.mode != 0o644 { self.files().chmod(to, source.mode & 0o777) } else { Ok(()) }
         };
         copy().map_err(error)
     }
 
     async fn symlink(&self, target: &Path, link: &Path) -> Result<()> {
-        self.files.symlink(new_name(target)?, new_name(link)?).map_err(error)
+        self.files().symlink(new_name(target)?, new_name(link)?).map_err(error)
     }
 
     async fn read_link(&self, path: &Path) -> Result<PathBuf> {
-        self.files.read_link(text(path)?).map(|target| PathBuf::from(target.as_ref())).map_err(error)
+        self.files().read_link(text(path)?).map(|target| PathBuf::from(target.as_ref())).map_err(error)
     }
 
     async fn chmod(&self, path: &Path, mode: u32) -> Result<()> {
-        self.files.chmod(text(path)?, mode & 0o7777).map_err(error)
+        self.files().chmod(text(path)?, mode & 0o7777).map_err(error)
     }
 
     async fn set_modified_time(&self, path: &Path, time: SystemTime) -> Result<()> {
-        self.files.set_mtime(text(path)?, nanoseconds(time), true).map_err(error)
+        self.files().set_mtime(text(path)?, nanoseconds(time), true).map_err(error)
     }
 }

@@ -2,12 +2,13 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bashkit::hooks::{HookAction, Interceptor, ToolEvent};
 
+use super::engine::{Scene, Stage};
 use crate::exec::guards::{self, Refused};
-use crate::exec::stop::{Cause, Stop};
+use crate::exec::stop::Cause;
 
 thread_local! {
     /// The job on this thread came deep enough to leave much of its stack resident.
@@ -70,8 +71,9 @@ impl Seen {
 /// The hook: ends a script that recurses, or asks for recursion, beyond what the stack
 /// holds. It never cancels the one command (the engine would say so on stderr and go
 /// on): the engine looks at its flag next.
-pub(super) fn before_tool(stop: Arc<Stop>, seen: Arc<Seen>, script: Arc<str>) -> Interceptor<ToolEvent> {
+pub(super) fn before_tool(stage: Stage) -> Interceptor<ToolEvent> {
     Box::new(move |event| {
+        let Scene { seen, stop, script, .. } = stage.scene();
         match event.name.as_str() {
             "cd" | "pushd" | "popd" | "dirs" => seen.moved.store(true, Ordering::Relaxed),
             "." | "source" | "bash" | "sh" => seen.runs_files.store(true, Ordering::Relaxed),
@@ -86,7 +88,7 @@ pub(super) fn before_tool(stop: Arc<Stop>, seen: Arc<Seen>, script: Arc<str>) ->
             "yq" => seen.note_programs("yq", &event.args),
             _ => {}
         }
-        if let Err(refused) = check(&event, &seen, &script) {
+        if let Err(refused) = check(&event, seen, script) {
             stop.stop(Cause::Limit(refused.name, refused.message));
         }
         HookAction::Continue(event)

@@ -1,27 +1,18 @@
 //! One script from its first line to its change set, on the thread of a job.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use bashkit::{Bash, ExecOptions, SessionLimits};
+use bashkit::{Bash, ExecOptions};
 
-use super::commands;
+use super::engine::{Engine, HOME, Scene};
 use super::errors::{self, Outcome};
-use super::file_system::SandboxFs;
 use super::hooks::{self, Seen};
-use super::limits;
 use crate::clock;
 use crate::exec::pool::Seat;
 use crate::exec::stop::{Cause, Stop};
 use crate::exec::{End, Ended, Job, Output, Stream, guards};
 use crate::fs::{ChangeSet, Kind, Mode, WorkingCopy};
-
-/// Where a script starts whose directory is gone.
-const HOME: &str = "/home/user";
-
-/// Where the engine's own commands seem to lie.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Runs `job`; blocks the thread until it has ended.
 pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
@@ -39,21 +30,18 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     let script: Arc<str> = if job.debug { format!("set -x; {}", job.script) } else { job.script }.into();
     warnings.extend(guards::long_ranges(&script));
     let seen = Arc::new(Seen::default());
-    let mut bash = Bash::builder()
-        .fs(Arc::new(SandboxFs::new(working_copy.clone(), job.quota, seen.clone(), stop.clone())))
-        .username("user")
-        .hostname("sandbox")
-        .limits(limits::execution(&job.quota, job.timeout))
-        .memory_limits(limits::memory(&job.quota))
-        .session_limits(SessionLimits::unlimited())
-        .before_tool(hooks::before_tool(stop.clone(), seen.clone(), script.clone()))
-        .env("HOME", HOME)
-        .env("PATH", PATH)
-        .cwd(PathBuf::from(&job.cwd));
-    for (name, value) in job.env {
-        bash = bash.env(name, value);
+    let spare = seat.take::<Engine>().filter(|engine| engine.fits(&job.cwd, &job.quota));
+    let mut engine = spare.unwrap_or_else(|| Engine::new(&job.cwd, job.quota));
+    engine.open(Scene {
+        files: working_copy.clone(),
+        seen: seen.clone(),
+        stop: stop.clone(),
+        script: script.clone(),
+    });
+    let bash = &mut engine.bash;
+    for (name, value) in &job.env {
+        bash.set_env(name, value);
     }
-    let mut bash = commands::register(bash, &working_copy).build();
     stop.attach(&working_copy, bash.cancellation_token());
 
     let outcome = if let Err(refused) = guards::check_text(&script) {
@@ -64,7 +52,7 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
         let result = seat.runtime().block_on(async {
             tokio::select! {
                 biased;
-                result = execute(&mut bash, &script, options, &job.output) => result,
+                result = execute(bash, &script, options, &job.output) => result,
                 () = end_when_told(stop) => Err(bashkit::Error::Cancelled),
             }
         });
@@ -88,6 +76,13 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     if hooks::stack_is_worn() {
         seat.retire();
     }
+    // The used engine goes and the next one comes after the answer is out. Scripts of a
+    // thread mostly start where the last one ended.
+    let next = (cwd.clone(), job.quota);
+    seat.afterwards(move |seat| {
+        drop((engine, working_copy));
+        seat.keep(Engine::new(&next.0, next.1));
+    });
     Ended { end, cwd, changes, duration, warnings }
 }
 

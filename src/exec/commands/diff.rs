@@ -19,6 +19,8 @@ const NORMAL: char = '\u{4}';
 const CR: char = '\u{5}';
 const COLOR: char = '\u{6}';
 const NO_DEREFERENCE: char = '\u{7}';
+const CONTEXT: char = '\u{e}';
+const UNIFIED: char = '\u{f}';
 const SPEED: char = 'H';
 
 const SPECS: &[Spec] = &[
@@ -26,9 +28,11 @@ const SPECS: &[Spec] = &[
     ('q', "brief", Takes::Nothing),
     ('s', "report-identical-files", Takes::Nothing),
     ('c', "", Takes::Nothing),
-    ('C', "context", Takes::Optional),
+    ('C', "", Takes::Argument),
+    (CONTEXT, "context", Takes::Optional),
     ('u', "", Takes::Nothing),
-    ('U', "unified", Takes::Optional),
+    ('U', "", Takes::Argument),
+    (UNIFIED, "unified", Takes::Optional),
     (LABEL, "label", Takes::Argument),
     ('L', "", Takes::Argument),
     ('r', "recursive", Takes::Nothing),
@@ -193,7 +197,7 @@ fn read_options<'a>(
         text: false,
         strip_cr: false,
         minimal: false,
-        words: words.iter().map(|word| format!(" {}", quote::when_needed(word))).collect(),
+        words: words.iter().flat_map(|word| [" ".to_owned(), quote::when_needed(word)]).collect(),
     };
     let mut style = None;
     let mut lines = None;
@@ -203,8 +207,8 @@ fn read_options<'a>(
             NORMAL => set_style(&mut style, Style::Normal)?,
             'c' => set_style(&mut style, Style::Context)?,
             'u' => set_style(&mut style, Style::Unified)?,
-            'C' | 'U' => {
-                let chosen = if letter == 'C' { Style::Context } else { Style::Unified };
+            'C' | CONTEXT | 'U' | UNIFIED => {
+                let chosen = if matches!(letter, 'C' | CONTEXT) { Style::Context } else { Style::Unified };
                 set_style(&mut style, chosen)?;
                 if let Some(value) = value {
                     let count = context_length(value)?;
@@ -235,8 +239,7 @@ fn read_options<'a>(
             'd' => options.minimal = true,
             SPEED => {}
             COLOR => match value {
-                Some("never" | "auto") => {}
-                None => {}
+                Some("never" | "auto") | None => {}
                 Some("always") => return Err(left_out("--color=always")),
                 Some(other) => return Err(usage(format!("invalid color '{other}'"))),
             },

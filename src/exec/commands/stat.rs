@@ -47,7 +47,8 @@ The valid format sequences are
   %y %Y time of last modification                     %z %Z time of last change
 ";
 
-const DEFAULT: &str = "  File: %N\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\nDevice: %Hd,%Ld\tInode: %-11i Links: %h\nAccess: (%04a/%10.10A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)\nAccess: %x\nModify: %y\nChange: %z\n Birth: %w\n";
+/// `%Q` is ours: the names as the default form quotes them.
+const DEFAULT: &str = "  File: %Q\n  Size: %-10s\tBlocks: %-10b IO Block: %-6o %F\nDevice: %Hd,%Ld\tInode: %-11i Links: %h\nAccess: (%04a/%10.10A)  Uid: (%5u/%8U)   Gid: (%5g/%8G)\nAccess: %x\nModify: %y\nChange: %z\n Birth: %w\n";
 const TERSE: &str = "%n %s %b %f %u %g %D %i %h %t %T %X %Y %Z %W %o\n";
 
 /// The one user of a sandbox, as `id` tells it.
@@ -144,8 +145,6 @@ struct Field {
     left: bool,
     zero: bool,
     alternate: bool,
-    plus: bool,
-    space: bool,
     width: usize,
     precision: Option<usize>,
 }
@@ -182,41 +181,40 @@ fn print(file: &File<'_>, format: &str, escapes: bool, answer: &mut Answer) {
         match c {
             '%' => {
                 let mut field = Field::default();
-                let mut raw = String::from("%");
                 while let Some(&flag) = rest.peek() {
                     match flag {
                         '-' => field.left = true,
                         '0' => field.zero = true,
                         '#' => field.alternate = true,
-                        '+' => field.plus = true,
-                        ' ' => field.space = true,
-                        '\'' => {}
+                        // Signs of numbers that are never negative, or grouped.
+                        '+' | ' ' | '\'' => {}
                         _ => break,
                     }
-                    raw.push(flag);
                     rest.next();
                 }
-                let number = |rest: &mut std::iter::Peekable<std::str::Chars<'_>>, raw: &mut String| {
+                let number = |rest: &mut std::iter::Peekable<std::str::Chars<'_>>| {
                     let mut number = 0usize;
                     while let Some(digit) = rest.peek().and_then(|c| c.to_digit(10)) {
                         number = (number * 10 + digit as usize).min(MAX_WIDTH);
-                        raw.extend(rest.next());
+                        rest.next();
                     }
                     number
                 };
-                field.width = number(&mut rest, &mut raw);
+                field.width = number(&mut rest);
                 if rest.peek() == Some(&'.') {
-                    raw.extend(rest.next());
-                    field.precision = Some(number(&mut rest, &mut raw));
+                    rest.next();
+                    field.precision = Some(number(&mut rest));
                 }
                 let part = rest.peek().copied().filter(|c| matches!(c, 'H' | 'L'));
                 if part.is_some() {
-                    raw.extend(rest.next());
+                    rest.next();
                 }
                 match (part, rest.next()) {
-                    (None, None) | (None, Some('%')) => out.push('%'),
+                    (None, None | Some('%')) => out.push('%'),
                     (_, None) => out.push('?'),
-                    (part, Some(letter)) => out.push_str(&directive(file, part, letter, &field)),
+                    (part, Some(letter)) => {
+                        out.push_str(&directive(file, part, letter, &field, std::ptr::eq(format, DEFAULT)));
+                    }
                 }
             }
             '\\' if escapes => escape(&mut rest, &mut out, &mut bytes),
@@ -257,7 +255,7 @@ fn escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String,
     out.push(c);
 }
 
-fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field) -> String {
+fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field, by_default: bool) -> String {
     let stat = &file.stat;
     let number = |value: u64| field.pad(&value.to_string(), true);
     let hex = |value: u64| {
@@ -265,6 +263,10 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field) -
         field.pad(&format!("{sign}{value:x}"), true)
     };
     let text = |value: &str| field.pad(value, false);
+    let names = |quoted: fn(&str) -> String| {
+        let target = file.target.as_ref().map(|target| format!(" -> {}", quoted(target)));
+        text(&format!("{}{}", quoted(file.name), target.unwrap_or_default()))
+    };
     match (part, letter) {
         (None, 'a') => {
             let sign = if field.alternate && stat.mode != 0 { "0" } else { "" };
@@ -275,8 +277,8 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field) -
             number(if is_plain(file) { stat.size.div_ceil(IO_BLOCK) * (IO_BLOCK / BLOCK) } else { 0 })
         }
         (None, 'B') => number(BLOCK),
-        (None, 'C') => text("?"),
-        (Some(_), 'd' | 'r') | (None, 'd' | 't' | 'T' | 'r') => number(0),
+        // One device; no file is one.
+        (Some(_), 'd' | 'r') | (None, 'd' | 't' | 'T' | 'r' | 'W') => number(0),
         (None, 'D' | 'R') => hex(0),
         (None, 'f') => hex(u64::from(file_type(file) | stat.mode)),
         (None, 'F') => text(kind_text(file)),
@@ -286,14 +288,11 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field) -
         (None, 'i') => number(stat.ino),
         (None, 'm') => text(if file.device { "/dev" } else { "/" }),
         (None, 'n') => text(file.name),
-        (None, 'N') => {
-            let target = file.target.as_ref().map(|target| format!(" -> {}", quote::always(target)));
-            text(&format!("{}{}", quote::always(file.name), target.unwrap_or_default()))
-        }
+        (None, 'N') => names(quote::always),
+        (None, 'Q') if by_default => names(quote::when_needed),
         (None, 'o') => number(IO_BLOCK),
         (None, 's') => number(if file.device { 0 } else { stat.size }),
         (None, 'w') => text("-"),
-        (None, 'W') => number(0),
         (None, 'x' | 'y' | 'z') => text(&time(stat.mtime_ns)),
         (None, 'X' | 'Y' | 'Z') => seconds(stat.mtime_ns, field),
         _ => "?".to_owned(),

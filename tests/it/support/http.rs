@@ -59,7 +59,10 @@ pub fn client() -> reqwest::Client {
     PROVIDER.call_once(|| {
         let _ = rustls::crypto::ring::default_provider().install_default();
     });
-    reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(330)).build().expect("a client")
+    // The server closes an idle connection after 10 s; a client must not reuse it then.
+    let idle = Duration::from_secs(5);
+    let client = reqwest::Client::builder().no_proxy().timeout(Duration::from_secs(330));
+    client.pool_idle_timeout(idle).build().expect("a client")
 }
 
 impl Api {

@@ -47,37 +47,26 @@ pub(super) fn run(call: &Call<'_>, options: &Options<'_>, a: &str, b: &str, answ
     let mut walk = Walk { call, options, answer, above: Vec::new() };
     let (mut old, mut new) = (walk.look(a), walk.look(b));
     let is_dir = |side: &Result<Side, Errno>| matches!(side, Ok(Side { what: What::Dir(_), .. }));
-    if is_dir(&old) != is_dir(&new) {
-        let (dir, file) = if is_dir(&old) { (a, b) } else { (b, a) };
-        let file_is_there = old.is_ok() && new.is_ok();
-        if file == "-" {
-            walk.answer.complain(2, "diff: cannot compare '-' to a directory");
-            return;
+    if is_dir(&old) != is_dir(&new) && (a == "-" || b == "-") {
+        walk.answer.complain(2, "diff: cannot compare '-' to a directory");
+        return;
+    }
+    // A directory and a file: the file of that name in the directory is meant.
+    let (mut a, mut b) = (a.to_owned(), b.to_owned());
+    match (&old, &new) {
+        (Ok(dir), Ok(file)) if is_dir(&old) && !matches!(file.what, What::Dir(_)) => {
+            a = join(&dir.name, base_name(&b));
+            old = walk.look(&a);
         }
-        if file_is_there {
-            let inner = walk.look(&join(dir, base_name(file)));
-            if is_dir(&old) {
-                old = inner
-            } else {
-                new = inner
-            }
-            let inner_name = join(dir, base_name(file));
-            for side in [&mut old, &mut new] {
-                if let Err(errno) = side {
-                    let message = format!("diff: {inner_name}: {errno}");
-                    if *errno == Errno::ENOENT && options.new_file {
-                        *side = Ok(missing(&inner_name));
-                    } else {
-                        walk.answer.complain(2, message);
-                        return;
-                    }
-                }
-            }
+        (Ok(file), Ok(dir)) if is_dir(&new) && !matches!(file.what, What::Dir(_)) => {
+            b = join(&dir.name, base_name(&a));
+            new = walk.look(&b);
         }
+        _ => {}
     }
     let both_missing = old.is_err() && new.is_err();
     let mut sides = Vec::new();
-    for (side, name) in [(old, a), (new, b)] {
+    for (side, name) in [(old, &a), (new, &b)] {
         match side {
             Ok(side) => sides.push(side),
             Err(Errno::ENOENT) if options.new_file && !both_missing => sides.push(missing(name)),
@@ -85,7 +74,7 @@ pub(super) fn run(call: &Call<'_>, options: &Options<'_>, a: &str, b: &str, answ
         }
     }
     if let [old, new] = &sides[..] {
-        walk.pair(old, new, None);
+        walk.pair(old, new, false);
     }
 }
 
@@ -134,24 +123,20 @@ impl Walk<'_, '_> {
         self.answer.complain(2, format!("diff: {name}: {errno}"));
     }
 
-    /// `within`: the directories that the pair was met in, and its name there.
-    fn pair(&mut self, old: &Side, new: &Side, within: Option<([&str; 2], &str)>) {
+    /// `within`: the pair was met in two directories, not given as operands.
+    fn pair(&mut self, old: &Side, new: &Side, within: bool) {
         if self.call.is_over() {
             return;
         }
         match (&old.what, &new.what) {
-            (What::Dir(_), What::Dir(_)) if within.is_some() && !self.options.recursive => {
-                self.say(&format!("Common subdirectories: {} and {}", old.name, new.name));
-            }
-            (What::Dir(_), What::Dir(_)) => self.directories(old, new),
-            (What::Dir(_), What::Missing) | (What::Missing, What::Dir(_)) => match within {
-                Some((dirs, name)) if !self.options.recursive => {
-                    let dir = dirs[usize::from(matches!(old.what, What::Missing))];
-                    self.say(&format!("Only in {dir}: {name}"));
-                    self.differ();
+            // A missing one is here only with -N.
+            (What::Dir(_), What::Dir(_) | What::Missing) | (What::Missing, What::Dir(_)) => {
+                if within && !self.options.recursive {
+                    self.say(&format!("Common subdirectories: {} and {}", old.name, new.name));
+                } else {
+                    self.directories(old, new);
                 }
-                _ => self.directories(old, new),
-            },
+            }
             (What::Link(a), What::Link(b)) => {
                 if a != b {
                     let (old, new) = self.names(old, new);
@@ -170,7 +155,7 @@ impl Walk<'_, '_> {
             (
                 What::Missing | What::File { .. } | What::Held(_),
                 What::Missing | What::File { .. } | What::Held(_),
-            ) => self.contents(old, new, within.is_some()),
+            ) => self.contents(old, new, within),
         }
     }
 
@@ -231,7 +216,7 @@ impl Walk<'_, '_> {
                 }
             }
             if let [old, new] = &sides[..] {
-                self.pair(old, new, Some((dirs, name)));
+                self.pair(old, new, true);
             }
             if self.call.is_over() {
                 break;
@@ -284,8 +269,9 @@ impl Walk<'_, '_> {
             return self.differ();
         }
         let (a, b) = if options.strip_cr { (without_cr(&a), without_cr(&b)) } else { (a, b) };
-        let count = [&a, &b].map(|data| data.iter().filter(|&&byte| byte == b'\n').count());
-        if count[0] + count[1] > MAX_LINES {
+        // The limit is met before anything is kept for each line.
+        let lines = [&a, &b].into_iter().flat_map(|data| data.split(|&byte| byte == b'\n'));
+        if lines.take(MAX_LINES + 1).count() > MAX_LINES {
             let (old, new) = (&old.name, &new.name);
             let message =
                 format!("diff: {old}, {new}: more than {MAX_LINES} lines in both: memory exhausted");

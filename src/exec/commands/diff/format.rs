@@ -64,14 +64,14 @@ impl Report<'_> {
         }
     }
 
-    /// Changes whose context touches are one hunk; one that is ignored joins only when
-    /// it lies within the context. Hunks of nothing but ignored changes are left out.
+    /// Changes whose context touches are one hunk; one that is ignored joins the change
+    /// before it only when it lies within that one's context. Hunks of nothing but ignored changes are left out.
     fn hunks(&self, mut each: impl FnMut(&Hunk<'_>)) {
         let mut rest = self.changes;
         while !rest.is_empty() {
             let joins = |pair: &[Change]| {
                 let gap = pair[1].old.start - pair[0].old.end;
-                if pair[0].ignored || pair[1].ignored { gap < self.context } else { gap <= 2 * self.context }
+                if pair[1].ignored { gap < self.context } else { gap <= 2 * self.context }
             };
             let count = 1 + rest.windows(2).take_while(|pair| joins(pair)).count();
             let (changes, after) = rest.split_at(count);

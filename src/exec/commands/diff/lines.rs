@@ -98,9 +98,8 @@ fn is_space(byte: u8) -> bool {
 /// A line as it is compared.
 fn text<'a>(line: &'a [u8], options: &Options<'_>) -> Cow<'a, [u8]> {
     let mut text = match options.space {
-        Space::Counts => Cow::Borrowed(line),
         Space::TabExpansion if line.contains(&b'\t') => Cow::Owned(expand_tabs(line)),
-        Space::TabExpansion => Cow::Borrowed(line),
+        Space::Counts | Space::TabExpansion => Cow::Borrowed(line),
         Space::Trailing => Cow::Borrowed(trim_end(line)),
         Space::Change => Cow::Owned(squeeze(trim_end(line))),
         Space::All => Cow::Owned(line.iter().copied().filter(|&byte| !is_space(byte)).collect()),
