@@ -8,14 +8,19 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::config::{Config, ConfigError, Secret};
+use crate::config::{Config, ConfigError, LeaseMode, RedisDown, Secret};
 use crate::exec::bash::BashInterpreter;
 use crate::fs::Quota;
 use crate::fs::content_cache::ContentCache;
 use crate::http::auth::{Keys, Lifetime};
 use crate::http::{self, HttpState};
 use crate::ids::{Caller, Owner, TenantId};
-use crate::session::{Create, Service, SessionError, Settings};
+use crate::lease::InProcess;
+use crate::lease::driver::Leases;
+use crate::lease::protocol;
+use crate::lease::redis::RedisLeases;
+use crate::lease::verbs::{Mode, Ms, Terms};
+use crate::session::{Coordination, Create, Service, SessionError, Settings, WhenDown};
 use crate::store::{self, StoreError};
 
 /// The runtime of the server. Its workers do short work only, for scripts have threads
@@ -80,14 +85,48 @@ impl App {
 /// Opens the store and builds the service. Needs a tokio runtime.
 pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
     let url = store_url(&config)?;
+    let coordination = coordination(&config)?;
     let options = store::Options { pool_size: config.db_pool_size, auto_migrate: config.auto_migrate };
     let store = store::open(&url, &options).await?;
     let settings = settings(&config);
     let interpreter = Arc::new(BashInterpreter::new(config.max_concurrent_execs));
     let cache = Arc::new(ContentCache::new(config.content_cache_max_bytes));
     let stores = HashMap::from([(TenantId(DEFAULT_TENANT.into()), store)]);
-    Ok(App { service: Service::new(settings, stores, interpreter, cache) })
+    Ok(App { service: Service::coordinated(settings, stores, interpreter, cache, coordination) })
 }
+
+/// Leases in Redis, or none. Redis need not be there yet: REDIS_DOWN says what happens.
+fn coordination(config: &Config) -> Result<Coordination, StartError> {
+    let Some(url) = &config.redis_url else { return Ok(Coordination::Alone(InProcess::default())) };
+    let ms = |time: Duration| time.as_millis() as Ms;
+    let lease = ms(config.lease);
+    // Times that are nobody's choice follow from the lease, so that a fleet agrees on them.
+    let poll = (lease / 20).clamp(20, 500);
+    let protocol = protocol::Config {
+        mode: match config.lease_mode {
+            LeaseMode::Lease => Mode::Lease,
+            LeaseMode::Preemptible => Mode::Preemptible,
+        },
+        lease,
+        renew: ms(config.lease_renew),
+        margin: ms(config.lease_margin),
+        poll,
+        retry: (lease / 100).clamp(10, 100),
+    };
+    let terms = Terms { lease, mark: 4 * poll };
+    // Three lost replies in a row still leave time for an answer before the kill-switch.
+    let timeout = (config.lease.saturating_sub(config.lease_margin) / 4).min(LONGEST_LEASE_CALL);
+    let refused = |why: String| StartError::Refused(format!("REDIS_URL: {why}"));
+    let store = Arc::new(RedisLeases::new(&url.0, terms, timeout).map_err(refused)?);
+    let when_down = match config.redis_down {
+        RedisDown::Degrade => WhenDown::Degrade,
+        RedisDown::Refuse => WhenDown::Refuse,
+    };
+    Ok(Coordination::Fleet { leases: Leases::start(store, protocol).map_err(StartError::Failed)?, when_down })
+}
+
+/// After this a call to Redis counts as not answered.
+const LONGEST_LEASE_CALL: Duration = Duration::from_secs(1);
 
 /// Serves until SIGTERM or SIGINT, then drains and returns.
 pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {

@@ -30,6 +30,24 @@ pub enum LogFormat {
     Json,
 }
 
+/// What write execs do while Redis is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RedisDown {
+    /// Go on with the compare-and-set alone, where no network permission is at stake.
+    Degrade,
+    /// Are refused.
+    Refuse,
+}
+
+/// Whose death frees the lease of a replica that is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseMode {
+    /// Each lease expires by itself.
+    Lease,
+    /// A lease stands as long as its replica's heartbeat.
+    Preemptible,
+}
+
 /// One row of the table in README.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting {
@@ -106,6 +124,12 @@ settings! {
     max_concurrent_execs: usize = number::<usize, 1, 10_000>, "MAX_CONCURRENT_EXECS", "64", "scripts", "Scripts that run at the same time in this process.";
     max_execs_per_owner: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_OWNER", "16", "scripts", "Scripts of one owner that run at the same time.";
     max_queue_per_sandbox: usize = number::<usize, 1, 1_000_000>, "MAX_QUEUE_PER_SANDBOX", "1024", "requests", "Requests that wait for one sandbox (429 beyond).";
+    redis_url: Option<Secret> = redis, "REDIS_URL", "", "", "redis:// or rediss:// URL of the lease server, the same on all replicas. Unset: this replica is the only one, or compare-and-set alone keeps several apart.";
+    redis_down: RedisDown = redis_down, "REDIS_DOWN", "degrade", "", "While Redis is away: `degrade` (write execs go on with compare-and-set alone; sandboxes with network permission answer 503) or `refuse` (all write execs answer 503).";
+    lease_mode: LeaseMode = lease_mode, "LEASE_MODE", "lease", "", "`lease` (each lease is renewed by itself) or `preemptible` (one heartbeat for all of a replica). The same on all replicas.";
+    lease: Duration = millis::<200, 600_000>, "REDIS_EXEC_LOCK_LEASE_MS", "10000", "ms", "Lease time: after a replica died, its sandboxes are free again at the latest after it. The same on all replicas.";
+    lease_renew: Duration = millis::<10, 600_000>, "REDIS_EXEC_LOCK_RENEW_MS", "3000", "ms", "Time between two renewals of a lease; at most half of lease - margin.";
+    lease_margin: Duration = millis::<10, 600_000>, "REDIS_EXEC_LOCK_MARGIN_MS", "1000", "ms", "How long before its lease expires a script is ended when the lease was not renewed.";
     acquire_timeout: Duration = millis::<100, 3_600_000>, "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS", "75000", "ms", "Longest wait of an exec for its turn (503 LEASE_TIMEOUT beyond).";
     exec_memory_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "EXEC_MEMORY_BYTES", "268435456", "bytes", "New file content and interpreter memory of one script.";
     memory_budget_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "MEMORY_BUDGET_BYTES", "2147483648", "bytes", "Memory of all caches together; over it idle sessions are evicted.";
@@ -123,18 +147,12 @@ const MAX_BYTES: u64 = 1 << 50;
 /// Names of the design that later versions bring. Set, they must not be ignored.
 const LATER: &[&str] = &[
     "TENANT_DATABASES",
-    "REDIS_URL",
     "REDIS_CACHE_URL",
-    "REDIS_DOWN",
-    "REDIS_EXEC_LOCK_LEASE_MS",
-    "REDIS_EXEC_LOCK_RENEW_MS",
-    "REDIS_EXEC_LOCK_MARGIN_MS",
     "REDIS_BLOB_CACHE_ENABLED",
     "REDIS_BLOB_CACHE_TTL_MS",
     "REDIS_BLOB_MAX_BYTES",
     "REDIS_PATH_SNAPSHOT_ENABLED",
     "REDIS_PATH_SNAPSHOT_TTL_MS",
-    "LEASE_MODE",
     "VERSION_CHECK",
     "SNAPSHOT_KEY",
     "INTERPRETER",
@@ -197,6 +215,33 @@ impl Config {
         }
         if self.admin_secret.is_some() && self.admin_secret == self.auth_secret {
             return Err(ConfigError("ADMIN_SECRET: must differ from AUTH_SECRET".into()));
+        }
+        if self.redis_url.is_some() { self.check_leases() } else { Ok(()) }
+    }
+
+    /// How the times of leases must stand to each other.
+    fn check_leases(&self) -> Result<(), ConfigError> {
+        let (lease, margin, renew) = (self.lease, self.lease_margin, self.lease_renew);
+        if margin >= lease {
+            return Err(ConfigError(format!(
+                "REDIS_EXEC_LOCK_MARGIN_MS: must be below REDIS_EXEC_LOCK_LEASE_MS ({} ms)",
+                lease.as_millis()
+            )));
+        }
+        let half = lease.saturating_sub(margin) / 2;
+        if renew > half {
+            return Err(ConfigError(format!(
+                "REDIS_EXEC_LOCK_RENEW_MS: must be at most half of lease - margin ({} ms), so that one lost \
+                 renewal loses no lease",
+                half.as_millis()
+            )));
+        }
+        if self.acquire_timeout <= lease {
+            return Err(ConfigError(format!(
+                "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS: must be above REDIS_EXEC_LOCK_LEASE_MS ({} ms), so that \
+                 whoever waits outlives the lease of a replica that died",
+                lease.as_millis()
+            )));
         }
         Ok(())
     }
@@ -275,6 +320,29 @@ fn database(text: &str) -> Result<Option<Secret>, String> {
     postgres(text).map_err(|why| format!("{why}; for SQLite unset it and set SQLFS_DATA_DIR"))
 }
 
+fn redis(text: &str) -> Result<Option<Secret>, String> {
+    if text.is_empty() || text.starts_with("redis://") || text.starts_with("rediss://") {
+        return secret(text);
+    }
+    Err("must start with redis:// or rediss://".into())
+}
+
+fn redis_down(text: &str) -> Result<RedisDown, String> {
+    match text {
+        "degrade" => Ok(RedisDown::Degrade),
+        "refuse" => Ok(RedisDown::Refuse),
+        _ => Err("must be degrade or refuse".into()),
+    }
+}
+
+fn lease_mode(text: &str) -> Result<LeaseMode, String> {
+    match text {
+        "lease" => Ok(LeaseMode::Lease),
+        "preemptible" => Ok(LeaseMode::Preemptible),
+        _ => Err("must be lease or preemptible".into()),
+    }
+}
+
 fn log_format(text: &str) -> Result<LogFormat, String> {
     match text {
         "text" => Ok(LogFormat::Text),
@@ -313,6 +381,9 @@ mod tests {
             ("LOG_FORMAT", "xml", "LOG_FORMAT: must be text or json"),
             ("DATABASE_URL", "mysql://u:hunter2@h/d", "DATABASE_URL: must start with postgres://"),
             ("BIND_ADDRESS", "localhost", "BIND_ADDRESS: must be an IP address"),
+            ("REDIS_URL", "http://:hunter2@h", "REDIS_URL: must start with redis://"),
+            ("REDIS_DOWN", "ignore", "REDIS_DOWN: must be degrade or refuse"),
+            ("LEASE_MODE", "forever", "LEASE_MODE: must be lease or preemptible"),
         ] {
             let error = parse(&[(name, value)]).unwrap_err();
             assert!(error.starts_with(says), "{name}={value}: {error}");
@@ -324,8 +395,8 @@ mod tests {
 
     #[test]
     fn later_names_are_refused_not_ignored() {
-        let error = parse(&[("REDIS_URL", "redis://127.0.0.1")]).unwrap_err();
-        assert_eq!(error, "REDIS_URL: this version of sqlfs does not have it; unset it");
+        let error = parse(&[("REDIS_CACHE_URL", "redis://127.0.0.1")]).unwrap_err();
+        assert_eq!(error, "REDIS_CACHE_URL: this version of sqlfs does not have it; unset it");
         assert!(LATER.iter().all(|later| SETTINGS.iter().all(|s| s.name != *later)));
     }
 
@@ -337,11 +408,31 @@ mod tests {
     }
 
     #[test]
+    fn times_of_leases_that_do_not_fit_are_refused_when_there_are_leases() {
+        let redis = ("REDIS_URL", "redis://127.0.0.1");
+        parse(&[redis]).unwrap();
+        for (name, value, says) in [
+            (
+                "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS",
+                "10000",
+                "must be above REDIS_EXEC_LOCK_LEASE_MS (10000 ms)",
+            ),
+            ("REDIS_EXEC_LOCK_MARGIN_MS", "10000", "must be below REDIS_EXEC_LOCK_LEASE_MS (10000 ms)"),
+            ("REDIS_EXEC_LOCK_RENEW_MS", "4501", "must be at most half of lease - margin (4500 ms)"),
+        ] {
+            let error = parse(&[redis, (name, value)]).unwrap_err();
+            assert!(error.starts_with(&format!("{name}: {says}")), "{error}");
+            parse(&[(name, value)]).unwrap();
+        }
+    }
+
+    #[test]
     fn debug_shows_no_secret() {
         let config = parse(&[
             ("AUTH_SECRET", "canary-one"),
             ("DATABASE_URL", "postgres://u:canary-two@h/d"),
             ("ADMIN_SECRET", "canary-three"),
+            ("REDIS_URL", "redis://:canary-four@h"),
         ]);
         assert!(!format!("{config:?}").contains("canary"));
     }

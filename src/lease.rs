@@ -6,6 +6,16 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+pub mod driver;
+pub mod held;
+pub mod keys;
+pub mod memory;
+pub mod protocol;
+pub mod redis;
+pub mod store;
+pub mod table;
+pub mod verbs;
+
 /// The lease of a server that runs without Redis. One per process.
 #[derive(Debug, Default)]
 pub struct InProcess {

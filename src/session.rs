@@ -32,6 +32,7 @@ mod admission;
 mod batch;
 mod commit;
 mod content;
+pub mod coordination;
 mod entry;
 pub mod error;
 mod exec;
@@ -50,7 +51,9 @@ mod write;
 
 pub use crate::exec::{Captured, LiveEvent, OutputChunk, Stream};
 pub use crate::store::{GcReport, Page, Patch, SandboxRow};
+pub use coordination::{Coordination, WhenDown};
 pub use error::SessionError;
+pub use lifecycle::Readiness;
 pub use read::ReadView;
 pub use settings::Settings;
 pub use types::*;
@@ -76,7 +79,7 @@ struct Inner {
     cache: Arc<ContentCache>,
     registry: Registry,
     admission: Admission,
-    lease: InProcess,
+    coordination: Coordination,
     lifecycle: Lifecycle,
     /// Work that nobody waits for, ended at shutdown.
     background: TaskTracker,
@@ -99,13 +102,26 @@ impl Request {
 }
 
 impl Service {
-    /// A service over one store per tenant. Must be called within a tokio runtime.
+    /// A service over one store per tenant, coordinated with no other replica. Must be
+    /// called within a tokio runtime.
     #[must_use]
     pub fn new(
         settings: Settings,
         stores: HashMap<TenantId, Arc<dyn Store>>,
         interpreter: Arc<dyn Interpreter>,
         cache: Arc<ContentCache>,
+    ) -> Self {
+        Self::coordinated(settings, stores, interpreter, cache, Coordination::Alone(InProcess::default()))
+    }
+
+    /// A service of one replica among several.
+    #[must_use]
+    pub fn coordinated(
+        settings: Settings,
+        stores: HashMap<TenantId, Arc<dyn Store>>,
+        interpreter: Arc<dyn Interpreter>,
+        cache: Arc<ContentCache>,
+        coordination: Coordination,
     ) -> Self {
         let admission = Admission::new(
             settings.queue_per_sandbox,
@@ -120,7 +136,7 @@ impl Service {
             cache,
             registry: Registry::default(),
             admission,
-            lease: InProcess::default(),
+            coordination,
             lifecycle: Lifecycle::default(),
             background: TaskTracker::new(),
             runtime: tokio::runtime::Handle::current(),

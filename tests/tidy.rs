@@ -29,6 +29,8 @@ const IMPORTS: &[(&str, &[&str])] = &[
 const HOMES: &[(&str, &[&str])] = &[
     ("bashkit", &["exec/bash"]),
     ("sqlx", &["store/postgres", "store/sqlite", "store/open.rs"]),
+    ("redis", &["lease/redis"]),
+    ("deadpool_redis", &["lease/redis"]),
     ("axum", &["http"]),
     ("hyper", &["http"]),
     ("hyper_util", &["http"]),
@@ -342,6 +344,7 @@ mod each_rule_can_fail {
     fn homes() {
         for (path, text) in [
             ("session.rs", "use sqlx::Row;"),
+            ("session/guard.rs", "use redis::Script;"),
             ("exec/pool.rs", "let b: bashkit::Bash;"),
             ("session/sse.rs", "    pub use axum;"),
             ("http.rs", "x(hyper::Body)\n"),
@@ -352,6 +355,7 @@ mod each_rule_can_fail {
         }
         for (path, text) in [
             ("exec/bash.rs", "use bashkit::Bash;"),
+            ("app.rs", "use crate::lease::redis::RedisLeases;"),
             ("exec/bash/hooks.rs", "use bashkit::hooks;"),
             ("store/postgres/commit.rs", "sqlx::query(\"\")"),
             ("session.rs", "// sqlx::query is elsewhere\nlet my_sqlx::x = 1; \"sqlx::query\""),

@@ -293,6 +293,9 @@ impl From<SessionError> for ApiError {
                 unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "LEASE_TIMEOUT"), true)
             }
             SessionError::LeaseLost => unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "LEASE_LOST"), true),
+            SessionError::CoordinationUnavailable => {
+                unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "COORDINATION_UNAVAILABLE"), true)
+            }
             SessionError::Conflict => {
                 let mut error = new(StatusCode::CONFLICT, "CONFLICT");
                 error.0.retryable = true;

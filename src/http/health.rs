@@ -14,10 +14,10 @@ pub async fn live() -> Json<Value> {
 
 /// `GET /readyz`: what this replica needs is there.
 pub async fn ready(State(state): State<HttpState>) -> ApiResult<Json<Value>> {
-    let missing = state.service.unready().await;
-    if missing.is_empty() {
-        Ok(Json(json!({"status": "ok", "degraded": []})))
+    let readiness = state.service.readiness().await;
+    if readiness.lacks.is_empty() {
+        Ok(Json(json!({"status": "ok", "degraded": readiness.degraded})))
     } else {
-        Err(ApiError::not_ready(missing))
+        Err(ApiError::not_ready(readiness.lacks))
     }
 }

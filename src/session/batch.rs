@@ -17,7 +17,7 @@ use crate::session::admission::RunSlot;
 use crate::session::commit::{LogEntry, Settled};
 use crate::session::content::Pending;
 use crate::session::entry::{Base, Fresh, Session};
-use crate::session::exec::{Plan, RUNS, apply, read_reply, remaining};
+use crate::session::exec::{Plan, apply, read_reply, remaining};
 use crate::session::guard::{WriteGuard, read_base};
 use crate::session::run::{Finished, Run};
 use crate::session::stop::Deadline;
@@ -97,6 +97,7 @@ impl Inner {
         timeout: Duration,
         output: &Arc<Output>,
     ) -> Result<ExecReply, SessionError> {
+        let until = Deadline::after(self.settings.acquire_timeout);
         let mut left = timeout;
         let mut runs = 0;
         loop {
@@ -104,17 +105,17 @@ impl Inner {
             let started_at_ns = clock::wall_ns();
             let content = self.content(&guard.session);
             let run = script_run(script, left, Mode::ReadWrite, &guard.base, &guard.row, content, output);
-            let finished = self.run(Run { fence: Some(guard.fence), ..run }, &of.stop).await?;
+            let finished = self.run(Run { guard: Some(guard), ..run }, &of.stop).await?;
             let duration = finished.ended.duration;
             let log = log_entry(of, started_at_ns, duration, script);
             if let Some(reply) = self.settle(guard, &of.stop, finished, Plan::Commit, true, &log).await? {
                 return Ok(ExecReply { output: output.take(), ..reply });
             }
             left = left.saturating_sub(duration);
-            if runs == RUNS || left.is_zero() {
+            if left.is_zero() {
                 return Err(SessionError::Conflict);
             }
-            guard.refresh(self, &of.caller).await?;
+            guard.again(self, &of.caller, &of.stop, runs, until).await?;
             drop(output.take());
         }
     }
@@ -178,10 +179,10 @@ impl Inner {
                 Err(error) => return Err(error),
             }
             total = remaining(total, began);
-            if runs == RUNS || total.is_zero() {
+            if total.is_zero() {
                 return Err(SessionError::Conflict);
             }
-            guard.refresh(self, &of.caller).await?;
+            guard.again(self, &of.caller, &of.stop, runs, deadline).await?;
         }
     }
 
@@ -199,7 +200,7 @@ impl Inner {
         let content = Pending { new: chain.contents.clone(), stored: self.content(&guard.session) };
         let run =
             script_run(script, timeout, Mode::ReadWrite, &chain.base, &chain.row, Arc::new(content), &output);
-        let result = self.run(Run { fence: Some(guard.fence), ..run }, &of.stop).await;
+        let result = self.run(Run { guard: Some(guard), ..run }, &of.stop).await;
         match result.and_then(|finished| chain.extend(finished, &guard.base, &output)) {
             Ok(reply) => BatchResult::Done(Box::new(reply)),
             Err(error) => BatchResult::Failed(error, output.take(), this.elapsed()),
@@ -361,7 +362,7 @@ fn script_run<'a>(
         mode,
         base,
         row,
-        fence: None,
+        guard: None,
         content,
         output,
     }
@@ -386,6 +387,7 @@ fn ends_batch(result: &BatchResult) -> bool {
         BatchResult::Failed(error, ..) => matches!(
             error,
             SessionError::LeaseLost
+                | SessionError::CoordinationUnavailable
                 | SessionError::Conflict
                 | SessionError::ShuttingDown
                 | SessionError::ClientGone

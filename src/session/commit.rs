@@ -41,7 +41,7 @@ impl Inner {
         log: &LogEntry<'_>,
     ) -> Result<Settled, SessionError> {
         // From here on nothing ends the request any more; before, anything may.
-        let _committing = stop.begin_commit()?;
+        let _committing = guard.begin_commit(stop)?;
         let (exec, new_head) = (ExecId::random(), Head::random());
         let commit = Commit {
             sandbox: guard.session.sandbox,

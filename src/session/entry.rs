@@ -1,6 +1,6 @@
 //! One session: the warm state of one sandbox on this replica.
 
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{RwLock, Semaphore};
@@ -38,6 +38,11 @@ pub(crate) struct Session {
     /// The request that holds the write turn, for a forced deletion.
     writer: Mutex<Option<Stop>>,
     used: Mutex<Instant>,
+    /// Highest fencing token seen in the row; -1 before the first look.
+    fence: AtomicI64,
+    /// Whether the sandbox has network permission, which it is created with. False
+    /// before the first look.
+    network: AtomicBool,
     /// Wall ns of the last reader whose use is not in the store yet; 0: none.
     read_at_ns: AtomicI64,
 }
@@ -63,6 +68,8 @@ impl Session {
             warm: Mutex::default(),
             writer: Mutex::default(),
             used: Mutex::new(clock::now()),
+            fence: AtomicI64::new(-1),
+            network: AtomicBool::new(false),
             read_at_ns: AtomicI64::new(0),
         }
     }
@@ -71,9 +78,33 @@ impl Session {
     pub(crate) async fn row(&self, caller: &Caller) -> Result<Arc<SandboxRow>, SessionError> {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
         match self.probes.probe(self.store.as_ref(), self.sandbox).await? {
-            Some(row) if row.owner == caller.owner => Ok(row),
+            Some(row) if row.owner == caller.owner => {
+                self.note_row(&row);
+                Ok(row)
+            }
             Some(_) | None => Err(SessionError::NotFound),
         }
+    }
+
+    /// Keeps what a wait for the lease needs to know of the row.
+    pub(crate) fn note_row(&self, row: &SandboxRow) {
+        self.network.store(row.network.is_some(), Ordering::Relaxed);
+        self.fence.fetch_max(row.fence, Ordering::Release);
+    }
+
+    /// Whether the row was seen before.
+    pub(crate) fn is_known(&self) -> bool {
+        self.fence.load(Ordering::Acquire) >= 0
+    }
+
+    /// The highest fencing token known to have committed.
+    pub(crate) fn fence(&self) -> i64 {
+        self.fence.load(Ordering::Acquire).max(0)
+    }
+
+    /// Whether the sandbox has network permission; a row was seen before.
+    pub(crate) fn has_network(&self) -> bool {
+        self.network.load(Ordering::Relaxed)
     }
 
     /// Row and tree, fresh. Reloads what changed since the warm tree, or all of it.

@@ -85,6 +85,9 @@ pub enum SessionError {
     /// The lease was lost while the script ran.
     #[error("the lease on the sandbox was lost; the script was ended and left no trace")]
     LeaseLost,
+    /// The lease store is away, and this sandbox or this replica does not go on without.
+    #[error("the lease server cannot be reached; nothing was run")]
+    CoordinationUnavailable,
     /// Another commit came first, and again after the re-run.
     #[error("another commit came first; the script left no trace")]
     Conflict,

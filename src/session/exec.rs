@@ -18,7 +18,7 @@ use crate::session::types::{ExecMode, ExecReply, ExecRequest, Expect};
 use crate::session::{Inner, Request, SessionError};
 use crate::store::SandboxRow;
 
-/// Runs of one script: the first, and one more after a lost race.
+/// Runs of one script under a lease: the first, and one more after a lost race.
 pub(crate) const RUNS: u32 = 2;
 
 impl super::Service {
@@ -80,7 +80,7 @@ impl Inner {
                 mode: Mode::ReadWrite,
                 base: &guard.base,
                 row: &guard.row,
-                fence: Some(guard.fence),
+                guard: Some(&guard),
                 content: self.content(&guard.session),
                 output: &output,
             };
@@ -99,10 +99,10 @@ impl Inner {
                 break reply;
             }
             left = left.saturating_sub(duration);
-            if runs == RUNS || output.left() || left.is_zero() {
+            if output.left() || left.is_zero() {
                 return Err(SessionError::Conflict);
             }
-            guard.refresh(&self, &of.caller).await?;
+            guard.again(&self, &of.caller, &of.stop, runs, deadline).await?;
             check_expected(&guard.row, request.expect)?;
             drop(output.take());
         };
@@ -144,6 +144,7 @@ impl Inner {
             }
             Plan::Commit if ended.changes.delta.is_empty() => {
                 if let Some(cwd) = new_cwd {
+                    let _committing = guard.begin_commit(stop)?;
                     let store = guard.session.store.clone();
                     match store.keep_cwd(guard.session.sandbox, guard.base.head, cwd).await {
                         Ok(true) => guard.moved_to(cwd),
@@ -202,7 +203,7 @@ impl Inner {
             mode: Mode::ReadOnly,
             base: &fresh.base,
             row: &fresh.row,
-            fence: None,
+            guard: None,
             content: self.content(&session),
             output: &output,
         };

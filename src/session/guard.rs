@@ -3,13 +3,16 @@
 //! takes the guard, so that a forgotten step does not compile.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::{OwnedRwLockWriteGuard, OwnedSemaphorePermit};
 
 use crate::fs::Tree;
 use crate::ids::{Caller, Head, Ino, Version};
+use crate::session::coordination::Lease;
 use crate::session::entry::{Base, Fresh, Session};
-use crate::session::stop::{Deadline, Stop};
+use crate::session::exec::RUNS;
+use crate::session::stop::{Committing, Deadline, Running, Stop};
 use crate::session::{Inner, SessionError};
 use crate::store::SandboxRow;
 
@@ -20,9 +23,12 @@ pub(crate) struct WriteGuard {
     pub(crate) base: Arc<Base>,
     /// Its row.
     pub(crate) row: Arc<SandboxRow>,
-    /// The lease's token.
+    /// What it commits with: the lease's token, or the row's.
     pub(crate) fence: i64,
+    // Given back in this order: the release of the lease is on its way before the next
+    // writer of this replica asks for it.
     _lock: OwnedRwLockWriteGuard<()>,
+    lease: Lease,
     _turn: OwnedSemaphorePermit,
 }
 
@@ -37,18 +43,61 @@ impl WriteGuard {
     ) -> Result<Self, SessionError> {
         let turn = stop.wait(deadline, session.turn.clone().acquire_owned()).await?;
         let turn = turn.map_err(|_| SessionError::ShuttingDown)?;
+        let mut lease = service.lease(&session, caller, stop, deadline).await?;
         let lock = stop.wait(deadline, session.lock.clone().write_owned()).await?;
         let fresh = stop.wait(deadline, session.fresh(caller)).await??;
         service.prewarm(&session, &fresh);
-        let fence = service.lease.grant(fresh.row.fence);
+        let raised = service.coordination.fence(&mut lease, fresh.row.fence);
+        let fence = stop.wait(deadline, raised).await??;
         session.set_writer(Some(stop.clone()));
-        Ok(Self { session, base: fresh.base, row: fresh.row, fence, _lock: lock, _turn: turn })
+        Ok(Self { session, base: fresh.base, row: fresh.row, fence, _lock: lock, lease, _turn: turn })
+    }
+
+    /// Puts a script under the switch of its request, in one step with the check that the
+    /// lease is not lost.
+    pub(crate) fn start(&self, stop: &Stop) -> Result<Running, SessionError> {
+        self.lease.enter(|| stop.start())
+    }
+
+    /// Passes the point after which the request is no longer ended, in one step with the
+    /// check that the lease is not lost.
+    pub(crate) fn begin_commit(&self, stop: &Stop) -> Result<Committing, SessionError> {
+        self.lease.enter(|| stop.begin_commit())
+    }
+
+    /// The fencing token, as long as a lease stands behind it.
+    pub(crate) fn token(&self) -> Option<i64> {
+        (!self.lease.is_degraded()).then_some(self.fence)
+    }
+
+    /// Makes ready for another run after the race was lost `runs` times: freshness again.
+    /// Under a lease a second run is enough: who came between has none, or has lost it.
+    /// Without one the others go on as well, so it is tried until `until`, after a pause
+    /// that is drawn at random lest two meet again and again. `Err` when it is over.
+    pub(crate) async fn again(
+        &mut self,
+        service: &Inner,
+        caller: &Caller,
+        stop: &Stop,
+        runs: u32,
+        until: Deadline,
+    ) -> Result<(), SessionError> {
+        if self.lease.is_degraded() {
+            let pause = stop.wait(until, tokio::time::sleep(pause(runs))).await;
+            pause.map_err(|error| match error {
+                SessionError::LeaseTimeout(_) => SessionError::Conflict,
+                error => error,
+            })?;
+        } else if runs >= RUNS {
+            return Err(SessionError::Conflict);
+        }
+        self.refresh(service, caller).await
     }
 
     /// Freshness again, after a lost race.
     pub(crate) async fn refresh(&mut self, service: &Inner, caller: &Caller) -> Result<(), SessionError> {
         let Fresh { base, row, .. } = self.session.fresh(caller).await?;
-        self.fence = service.lease.grant(row.fence.max(self.fence));
+        self.fence = service.coordination.fence(&mut self.lease, row.fence).await?;
         (self.base, self.row) = (base, row);
         Ok(())
     }
@@ -72,6 +121,7 @@ impl WriteGuard {
         self.row = Arc::new(row);
         self.base = Arc::new(Base { tree, version, head, next_ino });
         self.session.install_committed(self.base.clone());
+        self.session.note_row(&self.row);
     }
 
     /// Notes that the kept directory changed without a new version.
@@ -86,6 +136,28 @@ impl Drop for WriteGuard {
     fn drop(&mut self) {
         self.session.set_writer(None);
     }
+}
+
+impl Inner {
+    /// Waits for the lease of the session's sandbox. The caller has the writers' turn.
+    pub(crate) async fn lease(
+        &self,
+        session: &Session,
+        caller: &Caller,
+        stop: &Stop,
+        deadline: Deadline,
+    ) -> Result<Lease, SessionError> {
+        if self.coordination.wants_row() && !session.is_known() {
+            stop.wait(deadline, session.row(caller)).await??;
+        }
+        self.coordination.acquire(session, stop, deadline).await
+    }
+}
+
+/// The pause after `runs` lost races: random, in a window that doubles up to a second.
+fn pause(runs: u32) -> Duration {
+    let window = 10_u64 << runs.min(7);
+    Duration::from_micros(uuid::Uuid::new_v4().as_u128() as u64 % (window.min(1000) * 1000))
 }
 
 /// Picks a tree to read from. Waits for a running writer unless `snapshot`; holds

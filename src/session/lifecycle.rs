@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::session::coordination::WhenDown;
 use crate::session::stop::{Cause, Stop};
 use crate::session::{Service, SessionError};
 
@@ -118,14 +119,16 @@ impl Service {
         }
         self.inner.background.close();
         self.inner.background.wait().await;
+        self.inner.coordination.close().await;
         for store in self.inner.stores.values() {
             store.close().await;
         }
     }
 
-    /// What this replica lacks to serve; empty when all is well.
-    pub async fn unready(&self) -> Vec<String> {
+    /// Whether this replica can serve.
+    pub async fn readiness(&self) -> Readiness {
         let mut lacks = Vec::new();
+        let mut degraded = Vec::new();
         if self.inner.lifecycle.is_draining() {
             lacks.push("the server is shutting down".to_owned());
         }
@@ -135,6 +138,20 @@ impl Service {
                 lacks.push(format!("the store of tenant {tenant} does not answer"));
             }
         }
-        lacks
+        match self.inner.coordination.reachable().await {
+            Some((false, WhenDown::Degrade)) => degraded.push("redis"),
+            Some((false, WhenDown::Refuse)) => lacks.push("the lease server does not answer".to_owned()),
+            Some((true, _)) | None => {}
+        }
+        Readiness { lacks, degraded }
     }
+}
+
+/// Whether a replica can serve.
+#[derive(Clone, Debug, Default)]
+pub struct Readiness {
+    /// What it lacks; empty when it can.
+    pub lacks: Vec<String>,
+    /// What is away while it serves all the same.
+    pub degraded: Vec<&'static str>,
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::exec::{End, Ended, Job, Output};
 use crate::fs::{ContentSource, Errno, Fatal, Mode, NodeBody};
 use crate::session::entry::Base;
+use crate::session::guard::WriteGuard;
 use crate::session::stop::Stop;
 use crate::session::{Inner, SessionError};
 use crate::store::SandboxRow;
@@ -25,8 +26,8 @@ pub(crate) struct Run<'a> {
     pub(crate) mode: Mode,
     pub(crate) base: &'a Base,
     pub(crate) row: &'a SandboxRow,
-    /// The lease's token, for a write exec.
-    pub(crate) fence: Option<i64>,
+    /// The right to write; `None` for a read exec.
+    pub(crate) guard: Option<&'a WriteGuard>,
     pub(crate) content: Arc<dyn ContentSource>,
     pub(crate) output: &'a Arc<Output>,
 }
@@ -47,7 +48,7 @@ impl Inner {
         let mut env = run.row.env.clone();
         env.extend(run.env.iter().map(|(k, v)| (k.clone(), v.clone())));
         env.remove(FENCING_TOKEN);
-        if let Some(token) = run.fence {
+        if let Some(token) = run.guard.and_then(WriteGuard::token) {
             env.insert(FENCING_TOKEN.into(), token.to_string());
         }
         let job = Job {
@@ -65,7 +66,10 @@ impl Inner {
             content: run.content,
             output: run.output.clone(),
         };
-        let running = stop.start()?;
+        let running = match run.guard {
+            Some(guard) => guard.start(stop)?,
+            None => stop.start()?,
+        };
         let ended = self.interpreter.run(job, running.control.clone()).await;
         drop(running);
         let output = || Box::new(run.output.take());

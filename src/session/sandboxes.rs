@@ -60,6 +60,7 @@ impl Service {
             match created {
                 Created::Done(row) => {
                     let session = inner.registry.session(&caller.tenant, row.id, &store);
+                    session.note_row(&row);
                     session.install_committed(Arc::new(Base {
                         tree,
                         version: row.version,
@@ -112,10 +113,15 @@ impl Service {
                 session.row(&of.caller).await?;
                 let deadline = Deadline::after(inner.settings.acquire_timeout);
                 let turn = of.stop.wait(deadline, session.turn.clone().acquire_owned()).await?;
+                let lease = inner.coordination.acquire(&session, &of.stop, deadline).await?;
                 let lock = of.stop.wait(deadline, session.lock.clone().write_owned()).await?;
-                Some((turn, lock))
+                // Given back in this order.
+                Some((lock, lease, turn))
             };
-            let _committing = of.stop.begin_commit()?;
+            let _committing = match &waited {
+                Some((_, lease, _)) => lease.enter(|| of.stop.begin_commit())?,
+                None => of.stop.begin_commit()?,
+            };
             let deleted = match session.store.delete(&of.caller.owner, sandbox).await {
                 // Repeating it settles it: afterwards the sandbox is gone, whoever did it.
                 Err(StoreError::OutcomeUnknown(_)) => {

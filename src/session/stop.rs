@@ -1,5 +1,5 @@
 //! Ending a request from outside: the client left, the server goes down, the sandbox
-//! is deleted. One value per request, shared by all who may end it.
+//! is deleted, the lease is lost. One value per request, shared by all who may end it.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +16,7 @@ pub(crate) enum Cause {
     ClientGone,
     ShuttingDown,
     Deleted,
+    LeaseLost,
 }
 
 impl Cause {
@@ -24,6 +25,7 @@ impl Cause {
             Self::ClientGone => SessionError::ClientGone,
             Self::ShuttingDown => SessionError::ShuttingDown,
             Self::Deleted => SessionError::NotFound,
+            Self::LeaseLost => SessionError::LeaseLost,
         }
     }
 }

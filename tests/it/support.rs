@@ -10,6 +10,7 @@ pub mod postgres;
 pub mod proxy;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
+pub mod redis;
 pub mod scripts;
 pub mod server;
 

@@ -235,7 +235,7 @@ fn command(store: &TestStore) -> Command {
 
 /// Lets the kernel kill the child when the thread that started it ends. A test thread
 /// outlives the servers that it starts; start none from a task of another runtime.
-fn die_with_us(command: &mut Command) {
+pub fn die_with_us(command: &mut Command) {
     let parent = std::process::id();
     let set = move || {
         #[expect(unsafe_code, reason = "prctl and getppid are async-signal-safe, no memory is touched")]

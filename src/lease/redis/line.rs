@@ -1,0 +1,122 @@
+//! One multiplexed connection that calls share by cloning; deadpool builds it and
+//! mends it. (Checking one out of the pool for each call pings: half the speed.)
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use deadpool_redis::{Manager, Pool, Runtime};
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, FromRedisValue, RedisError, ScriptInvocation};
+use tokio::sync::Mutex as Turn;
+
+use super::breaker::Breaker;
+use crate::clock;
+use crate::lease::verbs::CallError;
+
+/// A connection of one role.
+pub(super) struct Line {
+    pool: Pool,
+    current: Mutex<Current>,
+    /// Held while the connection is built, so that it is built once.
+    building: Turn<()>,
+    breaker: Breaker,
+    timeout: Duration,
+}
+
+#[derive(Default)]
+struct Current {
+    connection: Option<MultiplexedConnection>,
+    /// Counts connections, so that a late failure of an old one spares the new one.
+    generation: u64,
+}
+
+impl Line {
+    /// No connection is made yet. `timeout` bounds a whole call, building included.
+    pub(super) fn new(url: &str, timeout: Duration) -> Result<Self, String> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(timeout))
+            .set_response_timeout(Some(timeout));
+        let manager = Manager::new_with_config(url, config).map_err(|error| error.to_string())?;
+        let pool = Pool::builder(manager)
+            .max_size(1)
+            .runtime(Runtime::Tokio1)
+            .wait_timeout(Some(timeout))
+            .create_timeout(Some(timeout))
+            .recycle_timeout(Some(timeout))
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Self {
+            pool,
+            current: Mutex::default(),
+            building: Turn::new(()),
+            breaker: Breaker::default(),
+            timeout,
+        })
+    }
+
+    /// Runs a script: by its hash, and by its text if the server does not know it.
+    pub(super) async fn run<T: FromRedisValue>(&self, script: &ScriptInvocation<'_>) -> Result<T, CallError> {
+        if !self.breaker.admits(clock::now()) {
+            return Err(CallError::NotSent);
+        }
+        let mut sent = None;
+        let call = async {
+            let (mut connection, generation) = self.connection().await.map_err(|()| CallError::NotSent)?;
+            sent = Some(generation);
+            script.invoke_async(&mut connection).await.map_err(|error: RedisError| {
+                tracing::debug!(%error, "a lease call failed");
+                CallError::Unknown
+            })
+        };
+        let result = tokio::time::timeout(self.timeout, call).await;
+        match (result, sent) {
+            (Ok(Ok(answer)), _) => {
+                self.breaker.succeeded();
+                Ok(answer)
+            }
+            (Ok(Err(error)), generation) => {
+                self.failed(generation);
+                Err(error)
+            }
+            (Err(_), None) => {
+                self.failed(None);
+                Err(CallError::NotSent)
+            }
+            (Err(_), generation) => {
+                self.failed(generation);
+                Err(CallError::Unknown)
+            }
+        }
+    }
+
+    fn failed(&self, generation: Option<u64>) {
+        self.breaker.failed(clock::now());
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if generation == Some(current.generation) {
+            current.connection = None;
+        }
+    }
+
+    fn current(&self) -> Option<(MultiplexedConnection, u64)> {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.connection.clone().map(|connection| (connection, current.generation))
+    }
+
+    async fn connection(&self) -> Result<(MultiplexedConnection, u64), ()> {
+        if let Some(current) = self.current() {
+            return Ok(current);
+        }
+        let _turn = self.building.lock().await;
+        if let Some(current) = self.current() {
+            return Ok(current);
+        }
+        let checked = self.pool.get().await.map_err(|error| {
+            tracing::warn!(%error, "the lease server is out of reach");
+        })?;
+        let connection = MultiplexedConnection::clone(&checked);
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        current.generation += 1;
+        current.connection = Some(connection.clone());
+        Ok((connection, current.generation))
+    }
+}

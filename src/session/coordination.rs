@@ -1,0 +1,148 @@
+//! What keeps writers of different replicas apart, and what becomes of a write exec
+//! while the lease store is away. Which store that is, the session does not know.
+
+use std::time::Duration;
+
+use crate::lease::InProcess;
+use crate::lease::driver::{AcquireError, Leases, RaiseError};
+use crate::lease::held::Held;
+use crate::lease::keys::LeaseKey;
+use crate::lease::protocol::WhenAway;
+use crate::session::SessionError;
+use crate::session::entry::Session;
+use crate::session::stop::{Cause, Deadline, Stop};
+
+/// How this replica keeps out of the way of others.
+pub enum Coordination {
+    /// It does not: there are none, or the compare-and-set alone keeps them apart.
+    Alone(InProcess),
+    /// By leases.
+    Fleet {
+        /// The leases of this replica.
+        leases: Leases,
+        /// What becomes of write execs while the lease store is away.
+        when_down: WhenDown,
+    },
+}
+
+/// What becomes of write execs while the lease store is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenDown {
+    /// They go on with the compare-and-set alone, in sandboxes without network permission:
+    /// two of them may run at once, which matters for what a script does elsewhere.
+    Degrade,
+    /// They are refused.
+    Refuse,
+}
+
+/// The lease of one writer.
+#[derive(Debug)]
+pub(crate) enum Lease {
+    /// Granted in the process, with this token.
+    InProcess(i64),
+    /// Held, until it is lost; its token counts if it is above the row's.
+    Held(Held, WhenAway),
+    /// The lease store is away: the compare-and-set alone decides.
+    Degraded,
+}
+
+/// How long the lease store is waited for at the end, so that others need not wait for
+/// the expiry of leases that nobody uses any more.
+const RELEASE: Duration = Duration::from_secs(2);
+
+impl Coordination {
+    /// Waits for the lease of the session's sandbox, at most until `deadline`. The request
+    /// is ended as soon as the lease is lost.
+    pub(crate) async fn acquire(
+        &self,
+        session: &Session,
+        stop: &Stop,
+        deadline: Deadline,
+    ) -> Result<Lease, SessionError> {
+        let Self::Fleet { leases, when_down } = self else { return Ok(Lease::InProcess(0)) };
+        let when_away = match when_down {
+            WhenDown::Degrade if !session.has_network() => WhenAway::Degrade,
+            WhenDown::Degrade | WhenDown::Refuse => WhenAway::Lose,
+        };
+        let key = LeaseKey { tenant: session.tenant.clone(), sandbox: session.sandbox };
+        let acquired = leases.acquire(key, session.fence(), when_away);
+        match (stop.wait(deadline, acquired).await?, when_away) {
+            (Ok(held), _) => {
+                let stop = stop.clone();
+                held.on_lost(move |loss| {
+                    tracing::warn!(?loss, "a lease was lost; its script is ended");
+                    stop.stop(Cause::LeaseLost);
+                });
+                Ok(Lease::Held(held, when_away))
+            }
+            (Err(AcquireError::Away), WhenAway::Degrade) => Ok(Lease::Degraded),
+            (Err(AcquireError::Away), WhenAway::Lose) => Err(SessionError::CoordinationUnavailable),
+            (Err(AcquireError::Closed), _) => Err(SessionError::ShuttingDown),
+        }
+    }
+
+    /// Whether a cold session has to look at its row before it asks for the lease: what
+    /// becomes of it while the store is away hangs on the sandbox, and a sandbox that is
+    /// not there should cost the store nothing.
+    pub(crate) fn wants_row(&self) -> bool {
+        matches!(self, Self::Fleet { .. })
+    }
+
+    /// The fencing token to commit with on a row whose own is `row_fence`; never below it.
+    pub(crate) async fn fence(&self, lease: &mut Lease, row_fence: i64) -> Result<i64, SessionError> {
+        match (self, &mut *lease) {
+            (Self::Alone(grants), Lease::InProcess(token)) => {
+                *token = grants.grant(row_fence.max(*token));
+                Ok(*token)
+            }
+            (_, Lease::Held(held, _)) if held.token() > row_fence => Ok(held.token()),
+            (_, Lease::Held(held, when_away)) => match (held.raise(row_fence).await, *when_away) {
+                (Ok(token), _) => Ok(token),
+                (Err(RaiseError::Lost), _) => Err(SessionError::LeaseLost),
+                (Err(RaiseError::Away), WhenAway::Lose) => Err(SessionError::CoordinationUnavailable),
+                (Err(RaiseError::Away), WhenAway::Degrade) => {
+                    *lease = Lease::Degraded;
+                    Ok(row_fence)
+                }
+            },
+            (_, Lease::Degraded | Lease::InProcess(_)) => Ok(row_fence),
+        }
+    }
+
+    /// Whether the lease store answers; `None` when there is none.
+    pub(crate) async fn reachable(&self) -> Option<(bool, WhenDown)> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Fleet { leases, when_down } => Some((leases.reachable().await, *when_down)),
+        }
+    }
+
+    /// Gives back what is still held. Nothing is granted afterwards.
+    pub(crate) async fn close(&self) {
+        if let Self::Fleet { leases, .. } = self
+            && !leases.close(RELEASE).await
+        {
+            tracing::warn!("not all leases could be given back; they expire by themselves");
+        }
+    }
+}
+
+impl Lease {
+    /// Runs `f`, which starts a script or begins a commit, in one step with the check that
+    /// the lease is not lost.
+    pub(crate) fn enter<T>(&self, f: impl FnOnce() -> Result<T, SessionError>) -> Result<T, SessionError> {
+        match self {
+            Self::Held(held, _) => held.enter(f).unwrap_or(Err(SessionError::LeaseLost)),
+            Self::InProcess(_) | Self::Degraded => f(),
+        }
+    }
+
+    /// Whether the compare-and-set alone decides: somebody else may be running.
+    pub(crate) fn is_degraded(&self) -> bool {
+        match self {
+            Self::InProcess(_) => false,
+            Self::Held(held, _) => held.is_degraded(),
+            Self::Degraded => true,
+        }
+    }
+}
