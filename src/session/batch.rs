@@ -61,10 +61,7 @@ impl Inner {
         session: Arc<Session>,
         batch: &BatchRequest,
     ) -> Result<Vec<BatchResult>, SessionError> {
-        let deadline = Deadline::after(self.settings.acquire_timeout);
-        let mut guard = WriteGuard::acquire(self, session, &of.caller, &of.stop, deadline).await?;
-        let _slot = of.stop.wait(deadline, self.admission.slot(&of.caller)).await?;
-        of.begun();
+        let (mut guard, _slot, _) = self.write_turn(&mut of, session).await?;
         let began = clock::now();
         let mut results = Vec::with_capacity(batch.scripts.len());
         for (_, script) in &batch.scripts {
@@ -128,10 +125,7 @@ impl Inner {
         session: Arc<Session>,
         batch: &BatchRequest,
     ) -> Result<Vec<BatchResult>, SessionError> {
-        let deadline = Deadline::after(self.settings.acquire_timeout);
-        let mut guard = WriteGuard::acquire(self, session, &of.caller, &of.stop, deadline).await?;
-        let _slot = of.stop.wait(deadline, self.admission.slot(&of.caller)).await?;
-        of.begun();
+        let (mut guard, _slot, deadline) = self.write_turn(&mut of, session).await?;
         let mut total = batch.total;
         let mut runs = 0;
         loop {

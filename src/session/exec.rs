@@ -9,6 +9,7 @@ use crate::clock;
 use crate::exec::{LiveEvent, Output};
 use crate::fs::{Mode, Tree};
 use crate::ids::{Caller, SandboxId, Sha256};
+use crate::session::admission::RunSlot;
 use crate::session::commit::{LogEntry, Settled};
 use crate::session::entry::{Base, Session};
 use crate::session::guard::{WriteGuard, read_base};
@@ -46,6 +47,20 @@ impl super::Service {
 }
 
 impl Inner {
+    /// Waits until a script may write: the sandbox first, a run slot last. The deadline is
+    /// that of the whole wait.
+    pub(crate) async fn write_turn(
+        &self,
+        of: &mut Request,
+        session: Arc<Session>,
+    ) -> Result<(WriteGuard, RunSlot, Deadline), SessionError> {
+        let deadline = Deadline::after(self.settings.acquire_timeout);
+        let guard = WriteGuard::acquire(self, session, &of.caller, &of.stop, deadline).await?;
+        let slot = of.stop.wait(deadline, self.admission.slot(&of.caller)).await?;
+        of.begun();
+        Ok((guard, slot, deadline))
+    }
+
     async fn write_exec(
         self: Arc<Self>,
         mut of: Request,
@@ -53,11 +68,8 @@ impl Inner {
         request: ExecRequest,
         live: Option<mpsc::Sender<LiveEvent>>,
     ) -> Result<ExecReply, SessionError> {
-        let deadline = Deadline::after(self.settings.acquire_timeout);
-        let mut guard = WriteGuard::acquire(&self, session, &of.caller, &of.stop, deadline).await?;
-        let slot = of.stop.wait(deadline, self.admission.slot(&of.caller)).await?;
+        let (mut guard, slot, deadline) = self.write_turn(&mut of, session).await?;
         check_expected(&guard.row, request.expect)?;
-        of.begun();
 
         let output = self.output(live.as_ref());
         if let Some(live) = live {
