@@ -142,6 +142,7 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
         .local_addr()
         .map_err(|error| StartError::Failed(format!("cannot read the own address: {error}")))?;
     let url = format!("http://{address}");
+    let operators = operators_listener(&config).await?;
     app.service.start_housekeeping();
     let keys = Arc::new(keys);
     let _address_file = AddressFile::write(&config, &url)?;
@@ -153,6 +154,12 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
         }
     }
     let router = http::router(HttpState { service: app.service.clone(), config, keys });
+    // Until the very end: the last figures are those of the drain.
+    let _operators = operators.map(|listener| {
+        let serving =
+            http::serve(listener, http::operators_router(app.service.clone()), std::future::pending());
+        tokio_util::task::AbortOnDropHandle::new(tokio::spawn(serving))
+    });
     let service = app.service.clone();
     let serving = http::serve(listener, router, async move {
         signals.wait().await;
@@ -173,6 +180,21 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
     };
     app.service.shutdown().await;
     served.map_err(|error| StartError::Failed(format!("serving ended: {error}")))
+}
+
+/// The second listener, unless it is turned off.
+async fn operators_listener(config: &Config) -> Result<Option<TcpListener>, StartError> {
+    if config.admin_port == 0 {
+        return Ok(None);
+    }
+    let address = SocketAddr::new(config.admin_bind_address, config.admin_port);
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        StartError::Failed(format!(
+            "cannot listen on {address} for /metrics: {error}; set ADMIN_PORT to another port, or to 0 to do without"
+        ))
+    })?;
+    tracing::info!(address = %address, "metrics are served");
+    Ok(Some(listener))
 }
 
 /// From the end of the last script to the end of its connection.

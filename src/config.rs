@@ -111,6 +111,9 @@ settings! {
     auth_secret: Option<Secret> = secret, "AUTH_SECRET", "", "", "Secret that signs tokens and opens /v1/auth/bootstrap. Unset: generated once into SQLFS_DATA_DIR.";
     auth_secret_previous: Option<Secret> = secret, "AUTH_SECRET_PREVIOUS", "", "", "Former AUTH_SECRET whose tokens are still accepted.";
     admin_secret: Option<Secret> = secret, "ADMIN_SECRET", "", "", "Secret that opens /v1/auth/admin. Unset: that route refuses everybody.";
+    admin_bind_address: IpAddr = address, "ADMIN_BIND_ADDRESS", "127.0.0.1", "", "Address of the operators' listener (/metrics, /debug/sessions). It asks for no token.";
+    admin_port: u16 = number::<u16, 0, 65_535>, "ADMIN_PORT", "9464", "", "Port of the operators' listener; 0 turns it off.";
+    otlp_endpoint: Option<String> = http_url, "OTEL_EXPORTER_OTLP_ENDPOINT", "", "", "http:// or https:// URL of a collector of traces (OTLP over HTTP; /v1/traces is appended). Unset: no traces. OTEL_SERVICE_NAME, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and other variables of OpenTelemetry count too.";
     log_format: LogFormat = log_format, "LOG_FORMAT", "text", "", "`text` or `json`.";
     log_filter: String = text, "RUST_LOG", "info", "", "What is logged, in the syntax of tracing-subscriber's EnvFilter.";
     max_request_body_bytes: u64 = number::<u64, 1024, MAX_BYTES>, "MAX_REQUEST_BODY_BYTES", "268435456", "bytes", "Largest request body (exec routes: 16 MiB).";
@@ -160,8 +163,6 @@ const LATER: &[&str] = &[
     "MCP_IDENTITY_HEADER",
     "MCP_DEFAULT_SUB",
     "MCP_STATIC_TENANT",
-    "ADMIN_BIND_ADDRESS",
-    "ADMIN_PORT",
     "TRUST_PROXY_HEADERS",
     "ADMIN_RATE_LIMIT_WINDOW_MS",
     "ADMIN_RATE_LIMIT_MAX",
@@ -284,6 +285,14 @@ fn seconds<const MIN: u64, const MAX: u64>(text: &str) -> Result<Duration, Strin
 
 fn address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| "must be an IP address, such as 127.0.0.1 or 0.0.0.0".into())
+}
+
+fn http_url(text: &str) -> Result<Option<String>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let fine = text.starts_with("http://") || text.starts_with("https://");
+    if fine { Ok(Some(text.to_owned())) } else { Err("must be an http:// or https:// URL".into()) }
 }
 
 fn flag(text: &str) -> Result<bool, String> {

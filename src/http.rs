@@ -27,6 +27,7 @@ pub mod health;
 pub mod ingest;
 pub mod json;
 pub mod observe;
+pub mod operators;
 pub mod options;
 pub mod range;
 pub mod sandboxes;
@@ -49,6 +50,16 @@ pub struct HttpState {
     pub config: Arc<Config>,
     /// Secrets.
     pub keys: Arc<Keys>,
+}
+
+/// The routes of the second listener, for operators.
+pub fn operators_router(service: Service) -> Router {
+    Router::new()
+        .route("/metrics", get(operators::metrics))
+        .route("/debug/sessions", get(operators::sessions))
+        .fallback(async || error::ApiError::no_route())
+        .layer(from_fn(observe::observe))
+        .with_state(service)
 }
 
 /// All routes.

@@ -20,6 +20,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use crate::exec::Interpreter;
 use crate::fs::ContentSource;
@@ -172,7 +173,7 @@ impl Service {
         let work = work(self.inner.clone(), request, session.clone());
         let inner = self.inner.clone();
         let _gone = stop.on_drop();
-        let task = tokio::spawn(async move {
+        let running = async move {
             let result = work.await;
             if matches!(result, Err(SessionError::NotFound)) {
                 // Ids that lead nowhere must not fill the map.
@@ -180,8 +181,9 @@ impl Service {
             }
             drop(registered);
             result
-        });
-        task.await
+        };
+        tokio::spawn(running.in_current_span())
+            .await
             .unwrap_or_else(|join| Err(SessionError::Internal(format!("a request's task died: {join}"))))
     }
 }

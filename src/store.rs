@@ -137,8 +137,22 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Closes connections; calls after it are `Unavailable`.
     async fn close(&self);
 
+    /// Connections to the database as of now; none where there is no pool.
+    fn connections(&self) -> Connections {
+        Connections::default()
+    }
+
     /// Statements sent since the start, for tests that count round trips.
     fn statements(&self) -> u64;
+}
+
+/// Connections to a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// In use.
+    pub used: usize,
+    /// Open and idle.
+    pub idle: usize,
 }
 
 /// The tree, or what changed in it.

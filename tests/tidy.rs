@@ -13,15 +13,16 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("lib", &[]),
     ("cli", &["app", "clock", "config", "http", "ids", "store", "telemetry"]),
     ("app", &["clock", "config", "exec", "fs", "http", "ids", "lease", "session", "store", "telemetry"]),
-    ("http", &["clock", "config", "exec", "fs", "ids", "session"]),
-    ("session", &["clock", "config", "exec", "fs", "ids", "lease", "store"]),
-    ("lease", &["clock", "ids"]),
+    ("http", &["clock", "config", "exec", "fs", "ids", "metrics", "session", "telemetry"]),
+    ("session", &["clock", "config", "exec", "fs", "ids", "lease", "metrics", "store", "telemetry"]),
+    ("lease", &["clock", "ids", "metrics"]),
     ("exec", &["clock", "fs", "ids"]),
     ("store", &["clock", "fs", "ids"]),
     ("fs", &["ids"]),
     ("telemetry", &["config"]),
     ("config", &[]),
     ("clock", &[]),
+    ("metrics", &[]),
     ("ids", &[]),
 ];
 
@@ -38,7 +39,12 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("reqwest", &["cli"]),
     ("rustls", &["main.rs"]),
-    ("tracing_subscriber", &["telemetry.rs"]),
+    ("tracing_subscriber", &["telemetry"]),
+    ("opentelemetry", &["telemetry"]),
+    ("opentelemetry_sdk", &["telemetry"]),
+    ("opentelemetry_otlp", &["telemetry"]),
+    ("tracing_opentelemetry", &["telemetry"]),
+    ("prometheus_client", &["metrics"]),
 ];
 
 /// Text → where it is allowed (beginnings of paths below `src/`), and why not elsewhere.

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::oneshot;
 
 use crate::ids::{Caller, SandboxId, TenantId};
+use crate::metrics::metrics;
 use crate::session::SessionError;
 
 /// Counted waiting places under one kind of key.
@@ -23,6 +24,7 @@ impl<K: Hash + Eq + Clone> Places<K> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let count = taken.entry(key.clone()).or_insert(0);
         if *count >= self.limit {
+            metrics().refused_waits.one([]);
             return Err(SessionError::QueueFull { limit: self.limit });
         }
         *count += 1;
@@ -89,6 +91,13 @@ impl Admission {
             _sandbox: self.per_sandbox.take((caller.tenant.clone(), sandbox))?,
             _owner: self.per_owner.take(caller.clone())?,
         })
+    }
+
+    /// Requests that wait, and scripts that run.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let waiting = self.per_sandbox.taken.lock().unwrap_or_else(PoisonError::into_inner).values().sum();
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        (waiting, slots.owners.values().map(|owner| owner.running).sum())
     }
 
     /// The right to run one script; waits for it. Dropping the future leaves the queue.

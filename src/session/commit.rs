@@ -2,14 +2,18 @@
 
 use std::time::Duration;
 
+use tracing::Instrument;
+
 use crate::clock;
 use crate::fs::{ChangeSet, Tree};
 use crate::ids::{Caller, ExecId, Head, SandboxId, Sha256, Version};
+use crate::metrics::metrics;
 use crate::session::entry::store_error;
 use crate::session::guard::WriteGuard;
 use crate::session::stop::Stop;
 use crate::session::{Inner, SessionError};
 use crate::store::{Commit, CommitOutcome, Resolution, Store, StoreError, StoreResult};
+use crate::telemetry::span;
 
 /// What belongs to a change set in the exec log.
 pub(crate) struct LogEntry<'a> {
@@ -57,7 +61,10 @@ impl Inner {
             duration_ms: log.duration_ms,
             script_sha256: log.script_sha256,
         };
-        let (version, head) = match guard.session.store.commit(&commit).await {
+        let begun = clock::now();
+        let outcome = guard.session.store.commit(&commit).instrument(span!("commit")).await;
+        metrics().commits.note([("outcome", label(&outcome))], begun.elapsed());
+        let (version, head) = match outcome {
             Ok(CommitOutcome::Done { version }) => (version, new_head),
             Ok(CommitOutcome::Stale) => return Ok(Settled::Lost),
             Ok(CommitOutcome::Gone) => return Err(SessionError::NotFound),
@@ -91,6 +98,12 @@ impl Inner {
     ) -> Result<(Version, Head), SessionError> {
         let resolution =
             self.until_answered(|| store.resolve(sandbox, exec, request_id, &caller.owner.0)).await?;
+        let answer = match resolution {
+            Resolution::Applied { .. } => "applied",
+            Resolution::NotApplied => "not_applied",
+            Resolution::Gone => "gone",
+        };
+        metrics().resolved.one([("answer", answer)]);
         match resolution {
             Resolution::Applied { version, head } => Ok((version, head)),
             Resolution::NotApplied => Err(SessionError::StoreUnavailable),
@@ -122,5 +135,16 @@ impl Inner {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(500));
         }
+    }
+}
+
+/// How a commit went, for the metrics.
+fn label(outcome: &StoreResult<CommitOutcome>) -> &'static str {
+    match outcome {
+        Ok(CommitOutcome::Done { .. }) => "done",
+        Ok(CommitOutcome::Stale) => "conflict",
+        Ok(CommitOutcome::Gone) => "gone",
+        Err(StoreError::OutcomeUnknown(_)) => "reply_lost",
+        Err(StoreError::Unavailable(_) | StoreError::Inconsistent(_) | StoreError::Refused(_)) => "failed",
     }
 }

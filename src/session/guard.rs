@@ -6,15 +6,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedRwLockWriteGuard, OwnedSemaphorePermit};
+use tracing::Instrument;
 
+use crate::clock;
 use crate::fs::Tree;
 use crate::ids::{Caller, Head, Ino, Version};
+use crate::metrics::metrics;
 use crate::session::coordination::Lease;
 use crate::session::entry::{Base, Fresh, Session};
 use crate::session::exec::RUNS;
 use crate::session::stop::{Committing, Deadline, Running, Stop};
 use crate::session::{Inner, SessionError};
 use crate::store::SandboxRow;
+use crate::telemetry::span;
 
 /// The right to run and commit one write after the other on one sandbox.
 pub(crate) struct WriteGuard {
@@ -150,7 +154,10 @@ impl Inner {
         if self.coordination.wants_row() && !session.is_known() {
             stop.wait(deadline, session.row(caller)).await??;
         }
-        self.coordination.acquire(session, stop, deadline).await
+        let begun = clock::now();
+        let lease = self.coordination.acquire(session, stop, deadline).instrument(span!("lease")).await;
+        metrics().lease_wait.note([], begun.elapsed());
+        lease
     }
 }
 

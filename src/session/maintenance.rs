@@ -1,11 +1,13 @@
 //! Housekeeping: the reaper of idle sessions, retention of history, purge of deleted
 //! sandboxes, garbage collection of contents on request.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock;
-use crate::session::entry::store_error;
-use crate::session::{Inner, Service, SessionError};
+use crate::metrics::{Snapshot, metrics};
+use crate::session::entry::{Session, store_error};
+use crate::session::{Inner, Service, SessionError, WarmSession};
 use crate::store::{GcReport, Retention};
 
 /// Sandboxes treated in one transaction of maintenance.
@@ -44,6 +46,7 @@ impl Service {
             loop {
                 let round = store.gc_blobs(before, BATCH * 10).await.map_err(store_error)?;
                 total.candidates += round.candidates;
+                metrics().collected.add([], round.deleted);
                 total.deleted += round.deleted;
                 total.bytes += round.bytes;
                 total.spared += round.spared;
@@ -54,6 +57,50 @@ impl Service {
             }
         }
         Ok(total)
+    }
+
+    /// The state of this replica, for the metrics.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let inner = &self.inner;
+        let sessions = inner.registry.all();
+        let (waiting, running) = inner.admission.load();
+        let mut snapshot = Snapshot {
+            sessions: sessions.len(),
+            tree_bytes: sessions.iter().map(|session| session.weight()).sum(),
+            content_bytes: inner.cache.weight(),
+            content_hits: inner.cache.hits(),
+            content_misses: inner.cache.misses(),
+            running,
+            waiting,
+            ..Snapshot::default()
+        };
+        for store in inner.stores.values() {
+            let connections = store.connections();
+            snapshot.connections_used += connections.used;
+            snapshot.connections_idle += connections.idle;
+        }
+        snapshot
+    }
+
+    /// The sandboxes that are warm here, the largest first.
+    #[must_use]
+    pub fn warm_sessions(&self) -> Vec<WarmSession> {
+        let warm = |session: &Arc<Session>| {
+            let base = session.warm();
+            WarmSession {
+                tenant: session.tenant.0.to_string(),
+                sandbox: session.sandbox.to_string(),
+                version: base.as_ref().map(|base| base.version),
+                entries: base.as_ref().map_or(0, |base| base.tree.entries()),
+                tree_bytes: session.weight(),
+                idle: session.idle_since().elapsed(),
+                writing: session.writer().is_some(),
+            }
+        };
+        let mut all: Vec<_> = self.inner.registry.all().iter().map(warm).collect();
+        all.sort_by(|a, b| b.tree_bytes.cmp(&a.tree_bytes).then_with(|| a.sandbox.cmp(&b.sandbox)));
+        all
     }
 
     /// One round of retention and purge, over all tenants. Rows dropped.

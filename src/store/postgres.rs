@@ -33,8 +33,8 @@ use self::pool::{PgQuery, Pool};
 use crate::fs::change_set::ChangeSet;
 use crate::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 use crate::store::{
-    Check, Commit, CommitOutcome, Created, GcReport, Loaded, NewSandbox, Options, Page, Patch, Patched,
-    Resolution, Retention, SandboxRow, Store, StoreError, StoreResult,
+    Check, Commit, CommitOutcome, Connections, Created, GcReport, Loaded, NewSandbox, Options, Page, Patch,
+    Patched, Resolution, Retention, SandboxRow, Store, StoreError, StoreResult,
 };
 
 /// A call that touches a few rows by key.
@@ -206,6 +206,10 @@ impl Store for PostgresStore {
 
     async fn close(&self) {
         self.pool.close().await;
+    }
+
+    fn connections(&self) -> Connections {
+        self.pool.connections()
     }
 
     fn statements(&self) -> u64 {

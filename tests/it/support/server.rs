@@ -221,6 +221,7 @@ fn command(store: &TestStore) -> Command {
         .env("PATH", "/usr/bin:/bin")
         .env("SQLFS_DATA_DIR", store.data_dir())
         .env("PORT", "0")
+        .env("ADMIN_PORT", "0")
         .env("AUTH_SECRET", AUTH_SECRET)
         .current_dir(store.folder.path())
         .stdin(Stdio::null())
