@@ -20,6 +20,8 @@ mod process;
 
 use process::Process;
 
+const PREFIX: &str = "sqlfs";
+
 /// Upper bounds in seconds: from a warm read to the longest script.
 const TIMES: [f64; 18] = [
     0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
@@ -95,6 +97,7 @@ pub struct Snapshot {
 #[expect(missing_docs, reason = "each is described where it is registered")]
 pub struct Metrics {
     registry: Registry,
+    names: Vec<String>,
     pub requests: Family<RequestLabels, Counter>,
     pub request_time: Times<1>,
     pub execs: Times<2>,
@@ -132,28 +135,47 @@ pub fn metrics() -> &'static Metrics {
     METRICS.get_or_init(Metrics::new)
 }
 
-/// Registers what counts under a name; the unit is appended to it.
-struct Under<'a>(&'a mut Registry);
+/// Registers what counts under a name, and keeps the names as Prometheus shows them.
+struct Under<'a> {
+    registry: &'a mut Registry,
+    names: Vec<String>,
+}
 
 impl Under<'_> {
-    fn add<M: Metric + Clone>(&mut self, name: &str, help: &str, metric: M) -> M {
-        self.0.register(name, help, metric.clone());
+    /// `suffix` is what the text form appends to a metric of its kind.
+    fn add<M: Metric + Clone>(&mut self, name: &str, suffix: &str, help: &str, metric: M) -> M {
+        self.names.push(format!("{PREFIX}_{name}{suffix}"));
+        self.registry.register(name, help, metric.clone());
         metric
     }
 
     fn counts<const N: usize>(&mut self, name: &str, help: &str) -> Counts<N> {
-        Counts(self.add(name, help, Family::default()))
+        let counts = Counts(self.add(name, "_total", help, Family::default()));
+        if let Ok(none) = Labels::try_from([].as_slice()) {
+            drop(counts.0.get_or_create(&none));
+        }
+        counts
     }
 
     fn times<const N: usize>(&mut self, name: &str, help: &str) -> Times<N> {
         let times = Family::new_with_constructor((|| Histogram::new(TIMES)) as fn() -> Histogram);
-        self.0.register_with_unit(name, help, Unit::Seconds, times.clone());
+        self.names.push(format!("{PREFIX}_{name}_seconds"));
+        self.registry.register_with_unit(name, help, Unit::Seconds, times.clone());
+        // One without labels is there from the start, at zero.
+        if let Ok(none) = Labels::try_from([].as_slice()) {
+            drop(times.get_or_create(&none));
+        }
         Times(times)
+    }
+
+    fn gauge(&mut self, name: &str, help: &str) -> Gauge {
+        self.add(name, "", help, Gauge::default())
     }
 
     fn bytes(&mut self, name: &str, help: &str) -> Gauge {
         let gauge = Gauge::default();
-        self.0.register_with_unit(name, help, Unit::Bytes, gauge.clone());
+        self.names.push(format!("{PREFIX}_{name}_bytes"));
+        self.registry.register_with_unit(name, help, Unit::Bytes, gauge.clone());
         gauge
     }
 }
@@ -162,16 +184,14 @@ impl Metrics {
     fn new() -> Self {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Process));
-        let mut under = Under(registry.sub_registry_with_prefix("sqlfs"));
+        let mut under = Under { registry: registry.sub_registry_with_prefix(PREFIX), names: Vec::new() };
         let r = &mut under;
-        r.0.register(
-            "build",
-            "The program, by its version",
-            Info::new([("version", env!("CARGO_PKG_VERSION"))]),
-        );
+        r.registry.register("build", "The program", Info::new([("version", env!("CARGO_PKG_VERSION"))]));
+        r.names.push(format!("{PREFIX}_build_info"));
         let mut metrics = Self {
             registry: Registry::default(),
-            requests: r.add("http_requests", "HTTP requests", Family::default()),
+            names: Vec::new(),
+            requests: r.add("http_requests", "_total", "HTTP requests", Family::default()),
             request_time: r.times("http_request_duration", "Until the head of the reply"),
             execs: r.times("exec_duration", "Execs, from the request to the reply"),
             exec_wait: r.times("exec_wait", "Part of an exec before its script starts"),
@@ -188,25 +208,28 @@ impl Metrics {
             refused_waits: r.counts("queue_refusals", "Requests that found no place to wait"),
             collected: r.counts("collected_contents", "Contents deleted by garbage collection"),
             sampled: Sampled {
-                sessions: r.add("sessions", "Sandboxes that are warm", Gauge::default()),
+                sessions: r.gauge("sessions", "Sandboxes that are warm"),
                 tree_bytes: r.bytes("tree_cache", "Estimated size of the warm trees"),
                 content_bytes: r.bytes("content_cache", "Size of the content cache"),
                 content_lookups: r.add(
                     "content_cache_lookups",
+                    "_total",
                     "Look-ups in the content cache",
                     Family::default(),
                 ),
-                running: r.add("scripts_running", "Scripts that run", Gauge::default()),
-                waiting: r.add(
-                    "requests_waiting",
-                    "Requests that wait for their turn or a run slot",
-                    Gauge::default(),
-                ),
-                connections: r.add("db_connections", "Connections to the databases", Family::default()),
+                running: r.gauge("scripts_running", "Scripts that run"),
+                waiting: r.gauge("requests_waiting", "Requests that wait for their turn or a run slot"),
+                connections: r.add("db_connections", "", "Connections to the databases", Family::default()),
             },
         };
+        metrics.names = under.names;
         metrics.registry = registry;
         metrics
+    }
+
+    /// All names, as Prometheus shows them; those of the process itself too.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str).chain(process::NAMES)
     }
 
     /// All of it in Prometheus' text form, with the service's state as of now.

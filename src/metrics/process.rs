@@ -10,10 +10,12 @@ use prometheus_client::metrics::gauge::ConstGauge;
 #[derive(Debug)]
 pub(super) struct Process;
 
+/// What it shows.
+pub(super) const NAMES: [&str; 4] =
+    ["process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "process_threads"];
+
 /// Kernel ticks a second in `/proc/self/stat`: fixed in the kernel's interface.
 const TICKS: f64 = 100.0;
-/// The smallest page of the platforms that are built for; `/proc/self/statm` counts pages.
-const STATUS_KIB: u64 = 1024;
 
 impl Collector for Process {
     fn encode(&self, mut encoder: DescriptorEncoder) -> Result<(), std::fmt::Error> {
@@ -48,7 +50,7 @@ fn cpu_seconds() -> Option<f64> {
 }
 
 fn resident_bytes() -> Option<u64> {
-    status("VmRSS:").map(|kib| kib * STATUS_KIB)
+    status("VmRSS:").map(|kib| kib * 1024)
 }
 
 fn open_files() -> Option<u64> {
