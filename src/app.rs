@@ -218,6 +218,8 @@ fn settings(config: &Config) -> Settings {
         memory_budget: config.memory_budget_bytes,
         history_versions: config.history_versions,
         history_age: Duration::from_hours(24).saturating_mul(config.history_days.min(36_500) as u32),
+        collect_every: config.blob_gc_every,
+        collect_grace: config.blob_gc_grace,
         history_bytes: config.history_bytes.unwrap_or(config.max_sandbox_bytes),
         ..Settings::default()
     }

@@ -142,6 +142,7 @@ settings! {
     history_versions: u64 = number::<u64, 0, 1_000_000>, "HISTORY_VERSIONS", "100", "versions", "Former versions that are kept.";
     history_days: u64 = number::<u64, 0, 36_500>, "HISTORY_DAYS", "7", "days", "Age up to which former versions are kept.";
     history_bytes: Option<u64> = optional_number, "HISTORY_BYTES", "", "bytes", "Contents that history alone may hold in one sandbox. Unset: MAX_SANDBOX_BYTES.";
+    blob_gc_every: Duration = seconds::<1, 31_536_000>, "BLOB_GC_INTERVAL", "3600", "s", "Time between two rounds of garbage collection.";
     blob_gc_grace: Duration = seconds::<60, 31_536_000>, "BLOB_GC_GRACE", "86400", "s", "Age at which a content that nothing names is deleted.";
 }
 

@@ -48,6 +48,7 @@ mod sandboxes;
 pub mod settings;
 mod stop;
 mod types;
+mod watch;
 mod write;
 
 pub use crate::exec::{Captured, LiveEvent, OutputChunk, Stream};

@@ -1,14 +1,13 @@
 //! Housekeeping: the reaper of idle sessions, retention of history, purge of deleted
-//! sandboxes, garbage collection of contents on request.
+//! sandboxes, garbage collection of contents.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock;
-use crate::metrics::{Snapshot, metrics};
-use crate::session::entry::{Session, store_error};
-use crate::session::{Inner, Service, SessionError, WarmSession};
-use crate::store::{GcReport, Retention};
+use crate::metrics::metrics;
+use crate::session::entry::store_error;
+use crate::session::{Inner, Service, SessionError};
+use crate::store::{GcReport, Retention, Store, StoreResult};
 
 /// Sandboxes treated in one transaction of maintenance.
 const BATCH: u32 = 100;
@@ -20,8 +19,24 @@ const LOG_AGE: Duration = Duration::from_hours(30 * 24);
 const PURGE_AGE: Duration = Duration::from_hours(1);
 
 impl Service {
-    /// Starts reaper and maintenance; they end with the service.
+    /// Starts reaper, maintenance and garbage collection; they end with the service. Of
+    /// several replicas one at a time does the last two.
     pub fn start_housekeeping(&self) {
+        let service = self.clone();
+        self.inner.background.spawn(async move {
+            let inner = &service.inner;
+            let every = inner.settings.collect_every;
+            let mut collect = tokio::time::interval_at(clock::now() + every, every);
+            loop {
+                tokio::select! {
+                    () = inner.lifecycle.draining() => return,
+                    _ = collect.tick() => tokio::select! {
+                        () = inner.lifecycle.draining() => return,
+                        () = inner.collect() => {}
+                    },
+                }
+            }
+        });
         let service = self.clone();
         self.inner.background.spawn(async move {
             let inner = &service.inner;
@@ -40,67 +55,15 @@ impl Service {
     /// One collection of contents that no version names and nobody has referenced for
     /// `grace`, over all tenants.
     pub async fn collect_garbage(&self, grace: Duration) -> Result<GcReport, SessionError> {
-        let before = clock::wall_ns().saturating_sub(grace.as_nanos() as i64);
         let mut total = GcReport::default();
         for store in self.inner.stores.values() {
-            loop {
-                let round = store.gc_blobs(before, BATCH * 10).await.map_err(store_error)?;
-                total.candidates += round.candidates;
-                metrics().collected.add([], round.deleted);
-                total.deleted += round.deleted;
-                total.bytes += round.bytes;
-                total.spared += round.spared;
-                // Spared ones would come again: only progress is a reason to go on.
-                if round.deleted == 0 {
-                    break;
-                }
-            }
+            let done = collect(store.as_ref(), grace, || true).await.map_err(store_error)?;
+            total.candidates += done.candidates;
+            total.deleted += done.deleted;
+            total.bytes += done.bytes;
+            total.spared += done.spared;
         }
         Ok(total)
-    }
-
-    /// The state of this replica, for the metrics.
-    #[must_use]
-    pub fn snapshot(&self) -> Snapshot {
-        let inner = &self.inner;
-        let sessions = inner.registry.all();
-        let (waiting, running) = inner.admission.load();
-        let mut snapshot = Snapshot {
-            sessions: sessions.len(),
-            tree_bytes: sessions.iter().map(|session| session.weight()).sum(),
-            content_bytes: inner.cache.weight(),
-            content_hits: inner.cache.hits(),
-            content_misses: inner.cache.misses(),
-            running,
-            waiting,
-            ..Snapshot::default()
-        };
-        for store in inner.stores.values() {
-            let connections = store.connections();
-            snapshot.connections_used += connections.used;
-            snapshot.connections_idle += connections.idle;
-        }
-        snapshot
-    }
-
-    /// The sandboxes that are warm here, the largest first.
-    #[must_use]
-    pub fn warm_sessions(&self) -> Vec<WarmSession> {
-        let warm = |session: &Arc<Session>| {
-            let base = session.warm();
-            WarmSession {
-                tenant: session.tenant.0.to_string(),
-                sandbox: session.sandbox.to_string(),
-                version: base.as_ref().map(|base| base.version),
-                entries: base.as_ref().map_or(0, |base| base.tree.entries()),
-                tree_bytes: session.weight(),
-                idle: session.idle_since().elapsed(),
-                writing: session.writer().is_some(),
-            }
-        };
-        let mut all: Vec<_> = self.inner.registry.all().iter().map(warm).collect();
-        all.sort_by(|a, b| b.tree_bytes.cmp(&a.tree_bytes).then_with(|| a.sandbox.cmp(&b.sandbox)));
-        all
     }
 
     /// One round of retention and purge, over all tenants. Rows dropped.
@@ -159,6 +122,25 @@ impl Inner {
         evicted
     }
 
+    /// Garbage collection of every tenant that no other replica is at.
+    async fn collect(&self) {
+        for (tenant, store) in &self.stores {
+            let Some(turn) = self.coordination.housekeeping(tenant).await else { continue };
+            let begun = clock::now();
+            match collect(store.as_ref(), self.settings.collect_grace, || turn.stands()).await {
+                Ok(report) => tracing::info!(
+                    tenant = %tenant,
+                    deleted = report.deleted,
+                    bytes = report.bytes,
+                    spared = report.spared,
+                    duration_ms = begun.elapsed().as_millis() as u64,
+                    "contents that nothing names were collected"
+                ),
+                Err(error) => tracing::warn!(tenant = %tenant, error = %error, "garbage collection failed"),
+            }
+        }
+    }
+
     async fn maintain(&self) -> u64 {
         let now = clock::wall_ns();
         let ago = |age: Duration| now.saturating_sub(age.as_nanos() as i64);
@@ -171,6 +153,7 @@ impl Inner {
         };
         let mut dropped = 0;
         for (tenant, store) in &self.stores {
+            let Some(_turn) = self.coordination.housekeeping(tenant).await else { continue };
             let pruned = store.prune_history(&retention, BATCH).await;
             let purged = store.purge_deleted(ago(PURGE_AGE), BATCH).await;
             for result in [pruned, purged] {
@@ -181,5 +164,23 @@ impl Inner {
             }
         }
         dropped
+    }
+}
+
+/// Collects as long as there is something to collect and `goes_on` says so.
+async fn collect(store: &dyn Store, grace: Duration, goes_on: impl Fn() -> bool) -> StoreResult<GcReport> {
+    let before = clock::wall_ns().saturating_sub(grace.as_nanos() as i64);
+    let mut total = GcReport::default();
+    loop {
+        let round = store.gc_blobs(before, BATCH * 10).await?;
+        metrics().collected.add([], round.deleted);
+        total.candidates += round.candidates;
+        total.deleted += round.deleted;
+        total.bytes += round.bytes;
+        total.spared += round.spared;
+        // Spared ones would come again: only progress is a reason to go on.
+        if round.deleted == 0 || !goes_on() {
+            return Ok(total);
+        }
     }
 }

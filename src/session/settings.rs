@@ -45,6 +45,10 @@ pub struct Settings {
     pub reap_every: Duration,
     /// Time between two rounds of retention and purge.
     pub maintain_every: Duration,
+    /// Time between two rounds of garbage collection.
+    pub collect_every: Duration,
+    /// Age at which a content that nothing names is deleted.
+    pub collect_grace: Duration,
 }
 
 impl Default for Settings {
@@ -70,6 +74,8 @@ impl Default for Settings {
             history_bytes: 1024 * MIB,
             reap_every: Duration::from_mins(1),
             maintain_every: Duration::from_mins(10),
+            collect_every: Duration::from_hours(1),
+            collect_grace: Duration::from_hours(24),
         }
     }
 }

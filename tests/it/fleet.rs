@@ -3,6 +3,7 @@
 
 mod deletion;
 mod faults;
+mod housekeeping;
 mod redis_faults;
 mod rig;
 
