@@ -21,6 +21,7 @@ pub mod events;
 pub mod exec;
 pub mod files;
 pub mod operate;
+pub mod ready;
 pub mod target;
 
 pub use target::Target;
@@ -56,6 +57,8 @@ enum Command {
     Migrate(operate::MigrateArgs),
     /// Check the installation
     Doctor,
+    /// Ask a server whether it can serve; exit code 0 if it can
+    Ready(ready::ReadyArgs),
     /// Delete old versions, deleted sandboxes and contents that nothing names
     Gc,
 }
@@ -167,6 +170,7 @@ async fn run(command: Command, config: Arc<Config>) -> Result<u8, CliError> {
         Command::Get(args) => files::get(&config, args).await.map(|()| 0),
         Command::Token(args) => operate::token(&config, &args),
         Command::Migrate(args) => operate::migrate(&config, args).await,
+        Command::Ready(args) => ready::ready(&config, args).await,
         Command::Doctor => operate::doctor(&config).await,
         Command::Gc => operate::gc(&config).await,
     }
