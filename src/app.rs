@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
+pub use crate::config::DEFAULT_TENANT;
 use crate::config::{Config, ConfigError, LeaseMode, RedisDown, Secret};
 use crate::exec::bash::BashInterpreter;
 use crate::fs::Quota;
@@ -20,7 +21,7 @@ use crate::lease::driver::Leases;
 use crate::lease::protocol;
 use crate::lease::redis::RedisLeases;
 use crate::lease::verbs::{Mode, Ms, Terms};
-use crate::session::{Coordination, Create, Service, SessionError, Settings, WhenDown};
+use crate::session::{Coordination, Create, Service, SessionError, Settings, Tenants, WhenDown};
 use crate::store::{self, StoreError};
 
 /// The runtime of the server. Its workers do short work only, for scripts have threads
@@ -31,8 +32,6 @@ pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads((cores / 2).max(1)).enable_all().build()
 }
 
-/// The tenant of `DATABASE_URL`, and of SQLite.
-pub const DEFAULT_TENANT: &str = "default";
 /// The owner that the first-run curl line and the command line act as.
 pub const LOCAL_OWNER: &str = "local";
 /// File in the data folder that names the running server's URL.
@@ -84,15 +83,26 @@ impl App {
 
 /// Opens the store and builds the service. Needs a tokio runtime.
 pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
-    let url = store_url(&config)?;
     let coordination = coordination(&config)?;
     let options = store::Options { pool_size: config.db_pool_size, auto_migrate: config.auto_migrate };
-    let store = store::open(&url, &options).await?;
+    let mut tenants = Tenants::from(HashMap::new());
+    if let Some(url) = default_url(&config)? {
+        let store = store::open(&url, &options).await?;
+        tenants = HashMap::from([(TenantId(DEFAULT_TENANT.into()), store)]).into();
+    }
+    for (tenant, url) in &config.tenant_databases {
+        let (url, options) = (url.clone(), options.clone());
+        let opener = move || {
+            let (url, options) = (url.clone(), options.clone());
+            let opening = async move { store::open(&url.0, &options).await };
+            Box::pin(opening) as std::pin::Pin<Box<dyn Future<Output = _> + Send>>
+        };
+        tenants.add(TenantId(tenant.as_str().into()), Box::new(opener));
+    }
     let settings = settings(&config);
     let interpreter = Arc::new(BashInterpreter::new(config.max_concurrent_execs));
     let cache = Arc::new(ContentCache::new(config.content_cache_max_bytes));
-    let stores = HashMap::from([(TenantId(DEFAULT_TENANT.into()), store)]);
-    Ok(App { service: Service::coordinated(settings, stores, interpreter, cache, coordination) })
+    Ok(App { service: Service::coordinated(settings, tenants, interpreter, cache, coordination) })
 }
 
 /// Leases in Redis, or none. Redis need not be there yet: REDIS_DOWN says what happens.
@@ -147,7 +157,7 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
     let keys = Arc::new(keys);
     let _address_file = AddressFile::write(&config, &url)?;
     println!("listening on {url}");
-    if generated {
+    if generated && app.service.knows_tenant(DEFAULT_TENANT) {
         match first_exec_line(&app.service, &keys, &url).await {
             Ok(line) => println!("\nTry it:\n\n{line}\n"),
             Err(error) => tracing::warn!(error = %error, "the first-run example could not be made"),
@@ -206,6 +216,11 @@ fn settings(config: &Config) -> Settings {
         acquire_timeout: config.acquire_timeout,
         queue_per_sandbox: config.max_queue_per_sandbox,
         max_execs: config.max_concurrent_execs,
+        max_execs_per_tenant: if config.tenant_databases.is_empty() {
+            config.max_concurrent_execs
+        } else {
+            config.max_execs_per_tenant
+        },
         max_execs_per_owner: config.max_execs_per_owner,
         quota: Quota {
             entries: config.max_sandbox_entries,
@@ -229,13 +244,24 @@ fn settings(config: &Config) -> Settings {
 /// protocol around it earlier.
 const LARGEST_FILE: u64 = 512 << 20;
 
-/// `DATABASE_URL`, or the SQLite file in the data folder, which is made.
-pub fn store_url(config: &Config) -> Result<String, StartError> {
+/// Where the default tenant is: `DATABASE_URL`, or the SQLite file in the data folder,
+/// which is made. `None` if all tenants are in `TENANT_DATABASES`.
+fn default_url(config: &Config) -> Result<Option<String>, StartError> {
     if let Some(url) = &config.database_url {
-        return Ok(url.0.clone());
+        return Ok(Some(url.0.clone()));
+    }
+    if !config.tenant_databases.is_empty() {
+        return Ok(None);
     }
     make_data_dir(&config.data_dir)?;
-    Ok(format!("sqlite:{}", config.data_dir.join("sqlfs.db").display()))
+    Ok(Some(format!("sqlite:{}", config.data_dir.join("sqlfs.db").display())))
+}
+
+/// Every tenant with the URL of its store.
+pub fn store_urls(config: &Config) -> Result<Vec<(String, String)>, StartError> {
+    let default = default_url(config)?.map(|url| (DEFAULT_TENANT.to_owned(), url));
+    let others = config.tenant_databases.iter().map(|(tenant, url)| (tenant.clone(), url.0.clone()));
+    Ok(default.into_iter().chain(others).collect())
 }
 
 fn make_data_dir(path: &Path) -> Result<(), StartError> {
@@ -306,7 +332,7 @@ struct AddressFile(Option<PathBuf>);
 impl AddressFile {
     fn write(config: &Config, url: &str) -> Result<Self, StartError> {
         // With a shared database the folder belongs to no single server.
-        if config.database_url.is_some() {
+        if config.database_url.is_some() || !config.tenant_databases.is_empty() {
             return Ok(Self(None));
         }
         let path = config.data_dir.join(ADDRESS_FILE);

@@ -6,6 +6,7 @@
 //! something this version does not have: nothing is ignored in silence. A variable
 //! that is set to the empty text counts as unset.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -104,6 +105,7 @@ settings! {
     bind_address: IpAddr = address, "BIND_ADDRESS", "127.0.0.1", "", "Address to listen on. Anything but loopback needs AUTH_SECRET.";
     port: u16 = number::<u16, 0, 65_535>, "PORT", "8080", "", "Port to listen on; 0 takes a free one.";
     database_url: Option<Secret> = database, "DATABASE_URL", "", "", "postgres:// URL of the store. Unset: SQLite in SQLFS_DATA_DIR.";
+    tenant_databases: BTreeMap<String, Secret> = tenants, "TENANT_DATABASES", "", "", "JSON object: tenant → postgres:// URL of its own database. Beside DATABASE_URL, whose tenant is `default`; without it there is no such tenant. Each is opened and checked at its first use, with DB_POOL_SIZE connections of its own.";
     migrate_database_url: Option<Secret> = postgres, "MIGRATE_DATABASE_URL", "", "", "postgres:// URL of the schema's owner, for `sqlfs migrate`. Unset: DATABASE_URL.";
     auto_migrate: bool = flag, "SQLFS_AUTO_MIGRATE", "true", "", "Whether `serve` brings the schema up by itself.";
     data_dir: PathBuf = path, "SQLFS_DATA_DIR", "./sqlfs-data", "", "Folder of the SQLite store and of the generated secret.";
@@ -125,6 +127,7 @@ settings! {
     max_sandbox_entries: u64 = number::<u64, 16, 100_000_000>, "MAX_SANDBOX_ENTRIES", "200000", "entries", "Files, directories and links of one sandbox (ENOSPC).";
     max_sandbox_bytes: u64 = number::<u64, 1024, MAX_BYTES>, "MAX_SANDBOX_BYTES", "1073741824", "bytes", "Sum of the file sizes of one sandbox (ENOSPC).";
     max_concurrent_execs: usize = number::<usize, 1, 10_000>, "MAX_CONCURRENT_EXECS", "64", "scripts", "Scripts that run at the same time in this process.";
+    max_execs_per_tenant: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_TENANT", "48", "scripts", "Scripts of one tenant that run at the same time, when there are several tenants.";
     max_execs_per_owner: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_OWNER", "16", "scripts", "Scripts of one owner that run at the same time.";
     max_queue_per_sandbox: usize = number::<usize, 1, 1_000_000>, "MAX_QUEUE_PER_SANDBOX", "1024", "requests", "Requests that wait for one sandbox (429 beyond).";
     redis_url: Option<Secret> = redis, "REDIS_URL", "", "", "redis:// or rediss:// URL of the lease server, the same on all replicas. Unset: this replica is the only one, or compare-and-set alone keeps several apart.";
@@ -146,11 +149,13 @@ settings! {
     blob_gc_grace: Duration = seconds::<60, 31_536_000>, "BLOB_GC_GRACE", "86400", "s", "Age at which a content that nothing names is deleted.";
 }
 
+/// The tenant of `DATABASE_URL`, of SQLite, and of a token that names none.
+pub const DEFAULT_TENANT: &str = "default";
+
 const MAX_BYTES: u64 = 1 << 50;
 
 /// Names of the design that later versions bring. Set, they must not be ignored.
 const LATER: &[&str] = &[
-    "TENANT_DATABASES",
     "REDIS_CACHE_URL",
     "REDIS_BLOB_CACHE_ENABLED",
     "REDIS_BLOB_CACHE_TTL_MS",
@@ -169,7 +174,6 @@ const LATER: &[&str] = &[
     "ADMIN_RATE_LIMIT_MAX",
     "BOOTSTRAP_RATE_LIMIT_WINDOW_MS",
     "BOOTSTRAP_RATE_LIMIT_MAX",
-    "MAX_EXECS_PER_TENANT",
     "MAX_CONCURRENT_PYTHON",
     "MAX_CONCURRENT_JS",
     "MAX_PYTHON_QUEUE",
@@ -217,6 +221,9 @@ impl Config {
         }
         if self.admin_secret.is_some() && self.admin_secret == self.auth_secret {
             return Err(ConfigError("ADMIN_SECRET: must differ from AUTH_SECRET".into()));
+        }
+        if self.database_url.is_some() && self.tenant_databases.contains_key(DEFAULT_TENANT) {
+            return Err(ConfigError("TENANT_DATABASES: DATABASE_URL is the database of `default`".into()));
         }
         if self.redis_url.is_some() { self.check_leases() } else { Ok(()) }
     }
@@ -330,6 +337,30 @@ fn database(text: &str) -> Result<Option<Secret>, String> {
     postgres(text).map_err(|why| format!("{why}; for SQLite unset it and set SQLFS_DATA_DIR"))
 }
 
+fn tenants(text: &str) -> Result<BTreeMap<String, Secret>, String> {
+    if text.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    // The JSON is not repeated in errors: it holds passwords.
+    let shape = || "must be a JSON object of texts, as in {\"acme\": \"postgres://…\"}".to_owned();
+    let parsed: BTreeMap<String, String> = serde_json::from_str(text).map_err(|_| shape())?;
+    let check = |(tenant, url): (String, String)| {
+        check_tenant(&tenant)?;
+        match postgres(&url).map_err(|why| format!("{tenant}: {why}"))? {
+            Some(url) => Ok((tenant, url)),
+            None => Err(format!("{tenant}: must start with postgres:// or postgresql://")),
+        }
+    };
+    parsed.into_iter().map(check).collect()
+}
+
+/// A tenant's name: 1 to 64 of letters, digits, `-`, `_`.
+pub fn check_tenant(tenant: &str) -> Result<(), String> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    let fine = (1..=64).contains(&tenant.len()) && tenant.bytes().all(allowed);
+    if fine { Ok(()) } else { Err("tenant: expected 1 to 64 letters, digits, - or _".into()) }
+}
+
 fn redis(text: &str) -> Result<Option<Secret>, String> {
     if text.is_empty() || text.starts_with("redis://") || text.starts_with("rediss://") {
         return secret(text);
@@ -437,12 +468,35 @@ mod tests {
     }
 
     #[test]
+    fn tenants_are_names_with_urls() {
+        let config =
+            parse(&[("TENANT_DATABASES", r#"{"acme": "postgres://u@h/acme", "b-2": "postgresql://h/b"}"#)]);
+        assert_eq!(config.unwrap().tenant_databases.keys().collect::<Vec<_>>(), ["acme", "b-2"]);
+        for (value, says) in [
+            ("acme", "must be a JSON object of texts"),
+            (r#"["postgres://canary"]"#, "must be a JSON object of texts"),
+            (r#"{"a": {"url": "postgres://canary"}}"#, "must be a JSON object of texts"),
+            (r#"{"a b": "postgres://canary"}"#, "tenant: expected 1 to 64 letters"),
+            (r#"{"a": "mysql://canary"}"#, "a: must start with postgres://"),
+            (r#"{"a": ""}"#, "a: must start with postgres://"),
+        ] {
+            let error = parse(&[("TENANT_DATABASES", value)]).unwrap_err();
+            assert!(error.starts_with(&format!("TENANT_DATABASES: {says}")), "{error}");
+            assert!(!error.contains("canary"), "{error}");
+        }
+        let twice =
+            [("DATABASE_URL", "postgres://h/a"), ("TENANT_DATABASES", r#"{"default": "postgres://h/b"}"#)];
+        assert!(parse(&twice).unwrap_err().contains("DATABASE_URL is the database of `default`"));
+    }
+
+    #[test]
     fn debug_shows_no_secret() {
         let config = parse(&[
             ("AUTH_SECRET", "canary-one"),
             ("DATABASE_URL", "postgres://u:canary-two@h/d"),
             ("ADMIN_SECRET", "canary-three"),
             ("REDIS_URL", "redis://:canary-four@h"),
+            ("TENANT_DATABASES", r#"{"a": "postgres://u:canary-five@h/a"}"#),
         ]);
         assert!(!format!("{config:?}").contains("canary"));
     }

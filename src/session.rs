@@ -47,6 +47,7 @@ mod run;
 mod sandboxes;
 pub mod settings;
 mod stop;
+pub mod tenants;
 mod types;
 mod watch;
 mod write;
@@ -58,6 +59,7 @@ pub use error::SessionError;
 pub use lifecycle::Readiness;
 pub use read::ReadView;
 pub use settings::Settings;
+pub use tenants::Tenants;
 pub use types::*;
 pub use write::Edit;
 
@@ -76,7 +78,7 @@ pub struct Service {
 
 struct Inner {
     settings: Settings,
-    stores: HashMap<TenantId, Arc<dyn Store>>,
+    tenants: Tenants,
     interpreter: Arc<dyn Interpreter>,
     cache: Arc<ContentCache>,
     registry: Registry,
@@ -113,14 +115,20 @@ impl Service {
         interpreter: Arc<dyn Interpreter>,
         cache: Arc<ContentCache>,
     ) -> Self {
-        Self::coordinated(settings, stores, interpreter, cache, Coordination::Alone(InProcess::default()))
+        Self::coordinated(
+            settings,
+            stores.into(),
+            interpreter,
+            cache,
+            Coordination::Alone(InProcess::default()),
+        )
     }
 
     /// A service of one replica among several.
     #[must_use]
     pub fn coordinated(
         settings: Settings,
-        stores: HashMap<TenantId, Arc<dyn Store>>,
+        tenants: Tenants,
         interpreter: Arc<dyn Interpreter>,
         cache: Arc<ContentCache>,
         coordination: Coordination,
@@ -129,11 +137,12 @@ impl Service {
             settings.queue_per_sandbox,
             settings.queue_per_owner,
             settings.max_execs,
+            settings.max_execs_per_tenant,
             settings.max_execs_per_owner,
         );
         let inner = Arc::new(Inner {
             settings,
-            stores,
+            tenants,
             interpreter,
             cache,
             registry: Registry::default(),
@@ -144,6 +153,12 @@ impl Service {
             runtime: tokio::runtime::Handle::current(),
         });
         Self { inner }
+    }
+
+    /// Whether there is such a tenant.
+    #[must_use]
+    pub fn knows_tenant(&self, tenant: &str) -> bool {
+        self.inner.tenants.knows(&TenantId(tenant.into()))
     }
 
     /// Runs `work` as a task of its own, so that a handler that is dropped can leave
@@ -160,11 +175,11 @@ impl Service {
         F: FnOnce(Arc<Inner>, Request, Arc<Session>) -> Fut,
         Fut: Future<Output = Result<T, SessionError>> + Send + 'static,
     {
-        let store = self.inner.store(&caller.tenant)?;
         let place = self.inner.admission.place(caller, sandbox)?;
+        let store = self.inner.tenants.store(&caller.tenant).await?;
         let stop = Stop::default();
         let registered = self.inner.lifecycle.register(&stop)?;
-        let session = self.inner.registry.session(&caller.tenant, sandbox, store);
+        let session = self.inner.registry.session(&caller.tenant, sandbox, &store);
         let request = Request {
             caller: caller.clone(),
             id: request_id.to_owned(),
@@ -190,10 +205,6 @@ impl Service {
 }
 
 impl Inner {
-    fn store(&self, tenant: &TenantId) -> Result<&Arc<dyn Store>, SessionError> {
-        self.stores.get(tenant).ok_or(SessionError::UnknownTenant)
-    }
-
     /// Where scripts on a sandbox read contents from.
     fn content(&self, session: &Session) -> Arc<dyn ContentSource> {
         Arc::new(StoredContent {

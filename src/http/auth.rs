@@ -17,10 +17,9 @@ use super::extract::{Query, RequestId};
 use super::json::Fields;
 use super::types::rfc3339;
 use crate::clock;
-use crate::config::{ConfigError, Secret};
+use crate::config::{ConfigError, DEFAULT_TENANT, Secret, check_tenant};
 use crate::ids::{Caller, Owner, Sha256, TenantId};
 
-const DEFAULT_TENANT: &str = "default";
 const LONGEST_SUB: usize = 256;
 const NS: i64 = 1_000_000_000;
 
@@ -203,13 +202,6 @@ pub fn check_sub(sub: &str) -> Result<(), String> {
     }
 }
 
-/// A tenant's name: 1 to 64 of letters, digits, `-`, `_`.
-pub fn check_tenant(tenant: &str) -> Result<(), String> {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    let fine = (1..=64).contains(&tenant.len()) && tenant.bytes().all(allowed);
-    if fine { Ok(()) } else { Err("tenant: expected 1 to 64 letters, digits, - or _".into()) }
-}
-
 fn matches(given: Option<&axum::http::HeaderValue>, wanted: &[Sha256]) -> bool {
     // Hashes have one length, so the comparison tells nothing about the secret's.
     let given = Sha256::of(given.map(axum::http::HeaderValue::as_bytes).unwrap_or_default());
@@ -264,6 +256,9 @@ async fn issue(
     check_sub(&sub).map_err(ApiError::invalid)?;
     let tenant = fields.text("tenant")?.unwrap_or_else(|| DEFAULT_TENANT.into());
     check_tenant(&tenant).map_err(ApiError::invalid)?;
+    if !state.service.knows_tenant(&tenant) {
+        return Err(ApiError::invalid(format!("tenant: there is no {tenant:?}")));
+    }
     let lifetime = match fields.text("expiresIn")? {
         None => Lifetime::default(),
         Some(text) => text.parse().map_err(|e| ApiError::invalid(format!("expiresIn: {e}")))?,

@@ -56,7 +56,7 @@ impl Service {
     /// `grace`, over all tenants.
     pub async fn collect_garbage(&self, grace: Duration) -> Result<GcReport, SessionError> {
         let mut total = GcReport::default();
-        for store in self.inner.stores.values() {
+        for (_, store) in self.inner.tenants.in_use() {
             let done = collect(store.as_ref(), grace, || true).await.map_err(store_error)?;
             total.candidates += done.candidates;
             total.deleted += done.deleted;
@@ -83,10 +83,10 @@ impl Inner {
     /// work in flight.
     async fn reap(&self) -> usize {
         let sessions = self.registry.all();
-        for (tenant, store) in &self.stores {
+        for (tenant, store) in self.tenants.in_use() {
             let used: Vec<_> = sessions
                 .iter()
-                .filter(|session| session.tenant == *tenant)
+                .filter(|session| session.tenant == tenant)
                 .filter_map(|session| Some((session.sandbox, session.take_reader_note()?)))
                 .collect();
             if let Err(error) = store.touch(&used).await {
@@ -124,8 +124,8 @@ impl Inner {
 
     /// Garbage collection of every tenant that no other replica is at.
     async fn collect(&self) {
-        for (tenant, store) in &self.stores {
-            let Some(turn) = self.coordination.housekeeping(tenant).await else { continue };
+        for (tenant, store) in self.tenants.in_use() {
+            let Some(turn) = self.coordination.housekeeping(&tenant).await else { continue };
             let begun = clock::now();
             match collect(store.as_ref(), self.settings.collect_grace, || turn.stands()).await {
                 Ok(report) => tracing::info!(
@@ -152,8 +152,8 @@ impl Inner {
             log_older_than_ns: ago(LOG_AGE),
         };
         let mut dropped = 0;
-        for (tenant, store) in &self.stores {
-            let Some(_turn) = self.coordination.housekeeping(tenant).await else { continue };
+        for (tenant, store) in self.tenants.in_use() {
+            let Some(_turn) = self.coordination.housekeeping(&tenant).await else { continue };
             let pruned = store.prune_history(&retention, BATCH).await;
             let purged = store.purge_deleted(ago(PURGE_AGE), BATCH).await;
             for result in [pruned, purged] {

@@ -25,7 +25,7 @@ impl Service {
         if create.unique && create.name.is_none() {
             return Err(SessionError::Invalid("unique: needs a name".into()));
         }
-        let store = self.inner.store(&caller.tenant)?.clone();
+        let store = self.inner.tenants.store(&caller.tenant).await?;
         if self.inner.lifecycle.is_draining() {
             return Err(SessionError::ShuttingDown);
         }
@@ -77,12 +77,14 @@ impl Service {
 
     /// Own live sandboxes, newest first.
     pub async fn list(&self, caller: &Caller, page: &Page) -> Result<Vec<SandboxRow>, SessionError> {
-        self.inner.store(&caller.tenant)?.list(&caller.owner, page).await.map_err(store_error)
+        let store = self.inner.tenants.store(&caller.tenant).await?;
+        store.list(&caller.owner, page).await.map_err(store_error)
     }
 
     /// The row as the store has it now.
     pub async fn get(&self, caller: &Caller, sandbox: SandboxId) -> Result<SandboxRow, SessionError> {
-        let row = self.inner.store(&caller.tenant)?.probe(sandbox).await.map_err(store_error)?;
+        let store = self.inner.tenants.store(&caller.tenant).await?;
+        let row = store.probe(sandbox).await.map_err(store_error)?;
         row.filter(|row| row.owner == caller.owner).ok_or(SessionError::NotFound)
     }
 
@@ -93,7 +95,7 @@ impl Service {
         sandbox: SandboxId,
         patch: Patch,
     ) -> Result<SandboxRow, SessionError> {
-        let store = self.inner.store(&caller.tenant)?;
+        let store = self.inner.tenants.store(&caller.tenant).await?;
         match store.patch(&caller.owner, sandbox, &patch).await.map_err(store_error)? {
             Patched::Done(row) => Ok(*row),
             Patched::NameTaken(holder) => Err(SessionError::NameTaken(holder)),
@@ -160,7 +162,7 @@ impl Inner {
         let session = crate::session::Session::new(
             caller.tenant.clone(),
             SandboxId::random(),
-            self.store(&caller.tenant)?.clone(),
+            self.tenants.store(&caller.tenant).await?,
         );
         let content = self.content(&session);
         let quota = self.settings.quota;

@@ -15,6 +15,8 @@ pub struct Settings {
     pub queue_per_owner: usize,
     /// Scripts that run at once.
     pub max_execs: usize,
+    /// Scripts of one tenant that run at once.
+    pub max_execs_per_tenant: usize,
     /// Scripts of one owner that run at once.
     pub max_execs_per_owner: usize,
     /// Limits of each sandbox and exec.
@@ -59,6 +61,7 @@ impl Default for Settings {
             queue_per_sandbox: 1024,
             queue_per_owner: 4096,
             max_execs: 64,
+            max_execs_per_tenant: 64,
             max_execs_per_owner: 32,
             quota: Quota { entries: 200_000, bytes: 1024 * MIB, file_bytes: 256 * MIB, memory: 256 * MIB },
             output_limit: 16 << 20,

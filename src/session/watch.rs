@@ -23,7 +23,7 @@ impl Service {
             waiting,
             ..Snapshot::default()
         };
-        for store in inner.stores.values() {
+        for (_, store) in inner.tenants.in_use() {
             let connections = store.connections();
             snapshot.connections_used += connections.used;
             snapshot.connections_idle += connections.idle;

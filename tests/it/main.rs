@@ -39,3 +39,4 @@ mod sessions;
 mod store_conformance;
 mod store_postgres;
 mod store_sqlite;
+mod tenants;
