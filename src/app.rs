@@ -21,7 +21,7 @@ use crate::lease::driver::Leases;
 use crate::lease::protocol;
 use crate::lease::redis::RedisLeases;
 use crate::lease::verbs::{Mode, Ms, Terms};
-use crate::session::{Coordination, Create, Service, SessionError, Settings, Tenants, WhenDown};
+use crate::session::{Coordination, Create, Service, SessionError, Settings, TenantQuota, Tenants, WhenDown};
 use crate::store::{self, StoreError};
 
 /// The runtime of the server. Its workers do short work only, for scripts have threads
@@ -163,7 +163,7 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
             Err(error) => tracing::warn!(error = %error, "the first-run example could not be made"),
         }
     }
-    let router = http::router(HttpState { service: app.service.clone(), config, keys });
+    let router = http::router(HttpState::new(app.service.clone(), config, keys));
     // Until the very end: the last figures are those of the drain.
     let _operators = operators.map(|listener| {
         let serving =
@@ -227,6 +227,11 @@ fn settings(config: &Config) -> Settings {
             bytes: config.max_sandbox_bytes,
             file_bytes: config.max_file_write_bytes.min(LARGEST_FILE),
             memory: config.exec_memory_bytes,
+        },
+        tenant_quota: TenantQuota {
+            sandboxes: config.max_tenant_sandboxes,
+            entries: config.max_tenant_entries,
+            bytes: config.max_tenant_bytes,
         },
         session_idle: config.session_idle,
         path_cache_bytes: config.path_cache_max_bytes,

@@ -113,6 +113,11 @@ settings! {
     auth_secret: Option<Secret> = secret, "AUTH_SECRET", "", "", "Secret that signs tokens and opens /v1/auth/bootstrap. Unset: generated once into SQLFS_DATA_DIR.";
     auth_secret_previous: Option<Secret> = secret, "AUTH_SECRET_PREVIOUS", "", "", "Former AUTH_SECRET whose tokens are still accepted.";
     admin_secret: Option<Secret> = secret, "ADMIN_SECRET", "", "", "Secret that opens /v1/auth/admin. Unset: that route refuses everybody.";
+    trust_proxy_headers: bool = flag, "TRUST_PROXY_HEADERS", "false", "", "Whether rate limits go by the last address of X-Forwarded-For, which the proxy before the server must set.";
+    bootstrap_rate_window: Duration = millis::<1, 86_400_000>, "BOOTSTRAP_RATE_LIMIT_WINDOW_MS", "60000", "ms", "Window of BOOTSTRAP_RATE_LIMIT_MAX.";
+    bootstrap_rate_max: u32 = number::<u32, 1, 1_000_000>, "BOOTSTRAP_RATE_LIMIT_MAX", "5", "requests", "Requests of one address to /v1/auth/bootstrap in a window (429 beyond). Each replica counts for itself.";
+    admin_rate_window: Duration = millis::<1, 86_400_000>, "ADMIN_RATE_LIMIT_WINDOW_MS", "60000", "ms", "Window of ADMIN_RATE_LIMIT_MAX.";
+    admin_rate_max: u32 = number::<u32, 1, 1_000_000>, "ADMIN_RATE_LIMIT_MAX", "5", "requests", "The same for /v1/auth/admin and the operators' routes below /v1/admin.";
     admin_bind_address: IpAddr = address, "ADMIN_BIND_ADDRESS", "127.0.0.1", "", "Address of the operators' listener (/metrics, /debug/sessions). It asks for no token.";
     admin_port: u16 = number::<u16, 0, 65_535>, "ADMIN_PORT", "9464", "", "Port of the operators' listener; 0 turns it off.";
     otlp_endpoint: Option<String> = http_url, "OTEL_EXPORTER_OTLP_ENDPOINT", "", "", "http:// or https:// URL of a collector of traces (OTLP over HTTP; /v1/traces is appended). Unset: no traces. OTEL_SERVICE_NAME, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and other variables of OpenTelemetry count too.";
@@ -139,6 +144,9 @@ settings! {
     acquire_timeout: Duration = millis::<100, 3_600_000>, "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS", "75000", "ms", "Longest wait of an exec for its turn (503 LEASE_TIMEOUT beyond).";
     exec_memory_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "EXEC_MEMORY_BYTES", "268435456", "bytes", "New file content and interpreter memory of one script.";
     memory_budget_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "MEMORY_BUDGET_BYTES", "2147483648", "bytes", "Memory of all caches together; over it idle sessions are evicted.";
+    max_tenant_sandboxes: Option<u64> = optional_number, "MAX_TENANT_SANDBOXES", "", "sandboxes", "Live sandboxes of one tenant (507 ENOSPC). This and the next two are looked at every 10 s, so a burst may go over. Unset: no limit.";
+    max_tenant_entries: Option<u64> = optional_number, "MAX_TENANT_ENTRIES", "", "entries", "Files, directories and links of all sandboxes of one tenant. Unset: no limit.";
+    max_tenant_bytes: Option<u64> = optional_number, "MAX_TENANT_BYTES", "", "bytes", "Sum of the file sizes of all sandboxes of one tenant. Unset: no limit.";
     path_cache_max_bytes: u64 = number::<u64, 0, MAX_BYTES>, "PATH_CACHE_MAX_BYTES", "52428800", "bytes", "Tree of one session that is kept when memory is short.";
     content_cache_max_bytes: u64 = number::<u64, 0, MAX_BYTES>, "CONTENT_CACHE_MAX_BYTES", "268435456", "bytes", "Cache of file contents.";
     session_idle: Duration = millis::<1000, 604_800_000>, "SESSION_IDLE_MS", "600000", "ms", "Idle time after which a session leaves memory.";
@@ -169,11 +177,6 @@ const LATER: &[&str] = &[
     "MCP_IDENTITY_HEADER",
     "MCP_DEFAULT_SUB",
     "MCP_STATIC_TENANT",
-    "TRUST_PROXY_HEADERS",
-    "ADMIN_RATE_LIMIT_WINDOW_MS",
-    "ADMIN_RATE_LIMIT_MAX",
-    "BOOTSTRAP_RATE_LIMIT_WINDOW_MS",
-    "BOOTSTRAP_RATE_LIMIT_MAX",
     "MAX_CONCURRENT_PYTHON",
     "MAX_CONCURRENT_JS",
     "MAX_PYTHON_QUEUE",

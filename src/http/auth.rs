@@ -15,10 +15,12 @@ use super::body::{self, Cap, SMALL_BODY_BYTES};
 use super::error::{ApiError, ApiResult};
 use super::extract::{Query, RequestId};
 use super::json::Fields;
+use super::rate::ClientAddress;
 use super::types::rfc3339;
 use crate::clock;
 use crate::config::{ConfigError, DEFAULT_TENANT, Secret, check_tenant};
 use crate::ids::{Caller, Owner, Sha256, TenantId};
+use crate::session::TokenFacts;
 
 const LONGEST_SUB: usize = 256;
 const NS: i64 = 1_000_000_000;
@@ -76,6 +78,23 @@ pub struct Issued {
     pub expires_at_ns: Option<i64>,
 }
 
+/// A token of this server.
+#[derive(Clone, Debug)]
+pub struct Token {
+    /// Whom it stands for.
+    pub caller: Caller,
+    jti: Option<String>,
+    issued_at: Option<f64>,
+}
+
+impl Token {
+    /// What revocation asks for.
+    #[must_use]
+    pub fn facts(&self) -> TokenFacts<'_> {
+        TokenFacts { jti: self.jti.as_deref(), issued_at: self.issued_at }
+    }
+}
+
 impl Keys {
     /// `previous`: tokens of this secret are still accepted. Without `admin` the admin
     /// route refuses everybody.
@@ -123,8 +142,14 @@ impl Keys {
         Issued { token, expires_at_ns: expires.map(|s| s * NS) }
     }
 
-    /// The caller that a request's `Authorization` names.
-    pub fn caller(&self, headers: &HeaderMap) -> ApiResult<Caller> {
+    /// Whether a request has the operators' secret.
+    #[must_use]
+    pub fn opens_admin(&self, headers: &HeaderMap) -> bool {
+        self.admin.is_some_and(|admin| matches(headers.get("x-admin-secret"), &[admin]))
+    }
+
+    /// The token in a request's `Authorization`, checked but for its revocation.
+    pub fn token(&self, headers: &HeaderMap) -> ApiResult<Token> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let value = values.next().ok_or_else(|| {
             ApiError::unauthorized("AUTH_REQUIRED", "send Authorization: Bearer and a token of this server")
@@ -137,7 +162,7 @@ impl Keys {
     }
 
     /// Checks a token as of `now_ns`.
-    pub fn verify(&self, token: &str, now_ns: i64) -> ApiResult<Caller> {
+    pub fn verify(&self, token: &str, now_ns: i64) -> ApiResult<Token> {
         let data = self
             .accepted
             .iter()
@@ -177,8 +202,19 @@ impl Keys {
         if check_tenant(tenant).is_err() {
             return Err(ApiError::unauthorized("AUTH_UNKNOWN_TENANT", "no such tenant"));
         }
-        Ok(Caller { tenant: TenantId(tenant.into()), owner })
+        let jti = claims.get("jti").and_then(Value::as_str).map(str::to_owned);
+        let issued_at = time(&claims, "iat")?;
+        Ok(Token { caller: Caller { tenant: TenantId(tenant.into()), owner }, jti, issued_at })
     }
+}
+
+/// The caller that a request's token names, if it is not revoked.
+pub async fn accepted(state: &HttpState, headers: &HeaderMap) -> ApiResult<Caller> {
+    let token = state.keys.token(headers)?;
+    if state.service.is_revoked(&token.caller, token.facts()).await? {
+        return Err(invalid("the token was revoked"));
+    }
+    Ok(token.caller)
 }
 
 fn invalid(message: &str) -> ApiError {
@@ -212,11 +248,13 @@ fn matches(given: Option<&axum::http::HeaderValue>, wanted: &[Sha256]) -> bool {
 /// `POST /v1/auth/bootstrap`.
 pub async fn bootstrap(
     State(state): State<HttpState>,
+    address: ClientAddress,
     request_id: RequestId,
     query: Query,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<Value>)> {
+    state.limits.bootstrap.check(address)?;
     let open = matches(headers.get("x-auth-secret"), &state.keys.bootstrap);
     issue(&state, "bootstrap", open, &request_id, &query, &headers, body).await
 }
@@ -224,14 +262,16 @@ pub async fn bootstrap(
 /// `POST /v1/auth/admin`.
 pub async fn admin(
     State(state): State<HttpState>,
+    address: ClientAddress,
     request_id: RequestId,
     query: Query,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<Value>)> {
-    let open = state.keys.admin.is_some_and(|admin| matches(headers.get("x-admin-secret"), &[admin]));
+    state.limits.admin.check(address)?;
+    let open = state.keys.opens_admin(&headers);
     if open && headers.contains_key(header::AUTHORIZATION) {
-        state.keys.caller(&headers)?;
+        accepted(&state, &headers).await?;
     }
     issue(&state, "admin", open, &request_id, &query, &headers, body).await
 }
@@ -309,7 +349,7 @@ mod tests {
     fn issued_tokens_are_accepted_until_they_end() {
         let issued = keys().issue("me", "default", Lifetime::For(Duration::from_mins(1)));
         let end = issued.expires_at_ns.unwrap();
-        let caller = keys().verify(&issued.token, end - NS).unwrap();
+        let caller = keys().verify(&issued.token, end - NS).unwrap().caller;
         assert_eq!((&*caller.owner.0, &*caller.tenant.0), ("me", "default"));
         assert_eq!(keys().verify(&issued.token, end).unwrap_err().code(), "AUTH_INVALID");
         let forever = keys().issue("me", "t", Lifetime::Never);
@@ -387,12 +427,12 @@ mod tests {
         let token = hs256(r#"{"sub":"me"}"#);
         let with = |value: &str| {
             let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value.parse().unwrap())]);
-            keys().caller(&headers).map_or_else(|e| e.code(), |_| "ok")
+            keys().token(&headers).map_or_else(|e| e.code(), |_| "ok")
         };
         assert_eq!(with(&format!("bearer {token}")), "ok");
         assert_eq!(with(&format!("Basic {token}")), "AUTH_INVALID");
         assert_eq!(with(&token), "AUTH_INVALID");
-        assert_eq!(keys().caller(&HeaderMap::new()).unwrap_err().code(), "AUTH_REQUIRED");
+        assert_eq!(keys().token(&HeaderMap::new()).unwrap_err().code(), "AUTH_REQUIRED");
     }
 
     #[test]

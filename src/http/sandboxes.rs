@@ -68,6 +68,14 @@ pub async fn list(
     query: Query,
 ) -> ApiResult<Json<Value>> {
     let mut params = query.fields(&["limit", "cursor", "name"])?;
+    let (mut page, limit) = page_of(&mut params)?;
+    page.name = params.clean_text("name")?;
+    let rows = state.service.list(&caller, &page).await?;
+    Ok(Json(page_reply(rows, limit, record)))
+}
+
+/// Reads `limit` and `cursor`; gives what to ask for, and how many to show of it.
+pub(super) fn page_of(params: &mut Fields) -> ApiResult<(Page, usize)> {
     let limit = params.integer("limit", 1..=LARGEST_PAGE)?.unwrap_or(PAGE) as usize;
     let after = match params.text("cursor")? {
         None => None,
@@ -77,15 +85,22 @@ pub async fn list(
         ),
     };
     // One more than asked for tells whether there is a next page.
-    let page = Page { limit: limit as u32 + 1, after, name: params.clean_text("name")? };
-    let mut rows = state.service.list(&caller, &page).await?;
+    Ok((Page { limit: limit as u32 + 1, after, name: None }, limit))
+}
+
+/// A page of sandboxes, with the cursor of the next one if there is one.
+pub(super) fn page_reply(
+    mut rows: Vec<SandboxRow>,
+    limit: usize,
+    record: impl Fn(&SandboxRow) -> Value,
+) -> Value {
     let more = rows.len() > limit;
     rows.truncate(limit);
     let mut reply = json!({"sandboxes": rows.iter().map(record).collect::<Vec<_>>()});
     if let Some(last) = rows.last().filter(|_| more) {
         reply["nextCursor"] = json!(cursor(last));
     }
-    Ok(Json(reply))
+    reply
 }
 
 /// `GET /v1/sandboxes/{id}`.

@@ -10,6 +10,7 @@ use crate::ids::{Caller, ExecId, Head, SandboxId, Sha256, Version};
 use crate::metrics::metrics;
 use crate::session::entry::store_error;
 use crate::session::guard::WriteGuard;
+use crate::session::operators::Growth;
 use crate::session::stop::Stop;
 use crate::session::{Inner, SessionError};
 use crate::store::{Commit, CommitOutcome, Resolution, Store, StoreError, StoreResult};
@@ -44,6 +45,13 @@ impl Inner {
         cwd: Option<&str>,
         log: &LogEntry<'_>,
     ) -> Result<Settled, SessionError> {
+        let before = &guard.base.tree;
+        let grows = Growth {
+            sandboxes: 0,
+            entries: tree.entries().saturating_sub(before.entries()),
+            bytes: tree.bytes().saturating_sub(before.bytes()),
+        };
+        self.check_tenant_quota(&guard.session.tenant, grows)?;
         // From here on nothing ends the request any more; before, anything may.
         let _committing = guard.begin_commit(stop)?;
         let (exec, new_head) = (ExecId::random(), Head::random());

@@ -24,6 +24,13 @@ impl Service {
     pub fn start_housekeeping(&self) {
         let service = self.clone();
         self.inner.background.spawn(async move {
+            tokio::select! {
+                () = service.inner.lifecycle.draining() => {}
+                () = service.inner.refresh_tenants() => {}
+            }
+        });
+        let service = self.clone();
+        self.inner.background.spawn(async move {
             let inner = &service.inner;
             let every = inner.settings.collect_every;
             let mut collect = tokio::time::interval_at(clock::now() + every, every);

@@ -6,6 +6,7 @@ use crate::clock;
 use crate::fs::{ChangeSet, Fatal, Mode, Tree, WorkingCopy};
 use crate::ids::{Caller, ExecId, Head, SandboxId};
 use crate::session::entry::{Base, store_error};
+use crate::session::operators::Growth;
 use crate::session::stop::{Cause, Deadline};
 use crate::session::types::{Create, Network};
 use crate::session::{Inner, Page, Patch, SandboxRow, Service, SessionError};
@@ -33,6 +34,8 @@ impl Service {
         // A task of its own, as for every write: a dropped handler leaves nothing half done.
         let task = tokio::spawn(async move {
             let (tree, first) = inner.first_tree(&caller, create.files).await?;
+            let grows = Growth { sandboxes: 1, entries: tree.entries(), bytes: tree.bytes() };
+            inner.check_tenant_quota(&caller.tenant, grows)?;
             let new = NewSandbox {
                 id: SandboxId::random(),
                 owner: caller.owner.clone(),

@@ -4,6 +4,17 @@ use std::time::Duration;
 
 use crate::fs::Quota;
 
+/// What one tenant may hold; `None`: no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantQuota {
+    /// Live sandboxes.
+    pub sandboxes: Option<u64>,
+    /// Inodes of all of them.
+    pub entries: Option<u64>,
+    /// Sum of their file sizes.
+    pub bytes: Option<u64>,
+}
+
 /// Limits and times of the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -21,6 +32,8 @@ pub struct Settings {
     pub max_execs_per_owner: usize,
     /// Limits of each sandbox and exec.
     pub quota: Quota,
+    /// Limits of each tenant.
+    pub tenant_quota: TenantQuota,
     /// Bytes kept of stdout and of stderr.
     pub output_limit: usize,
     /// A session idle for longer is evicted.
@@ -64,6 +77,7 @@ impl Default for Settings {
             max_execs_per_tenant: 64,
             max_execs_per_owner: 32,
             quota: Quota { entries: 200_000, bytes: 1024 * MIB, file_bytes: 256 * MIB, memory: 256 * MIB },
+            tenant_quota: TenantQuota::default(),
             output_limit: 16 << 20,
             session_idle: Duration::from_mins(10),
             path_cache_bytes: 50 * MIB,

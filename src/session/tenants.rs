@@ -5,13 +5,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::clock::{self, Instant};
 use crate::ids::TenantId;
 use crate::session::SessionError;
-use crate::store::{Store, StoreResult};
+use crate::session::revoked::RevokedTokens;
+use crate::store::{Store, StoreError, StoreResult, Usage};
 
 /// Opens a store, schema and checks included.
 pub type Opener =
@@ -26,6 +28,11 @@ struct Slot {
     /// One opens it; who comes meanwhile waits. Holds when and why it last failed.
     opening: tokio::sync::Mutex<Option<Instant>>,
     failed: Mutex<bool>,
+    revoked: RevokedTokens,
+    /// What its sandboxes held when it was looked at last.
+    usage: Mutex<Usage>,
+    /// Whether `revoked` and `usage` were read from the store.
+    knows: AtomicBool,
 }
 
 /// A store that could not be opened is not tried again before this time has passed.
@@ -53,29 +60,46 @@ impl Tenants {
     /// Its store.
     pub(crate) async fn store(&self, tenant: &TenantId) -> Result<Arc<dyn Store>, SessionError> {
         let slot = self.0.get(tenant).ok_or(SessionError::UnknownTenant)?;
-        if let Some(store) = slot.opened() {
+        if let Some(store) = slot.ready() {
             return Ok(store);
         }
         let mut failed_at = slot.opening.lock().await;
-        if let Some(store) = slot.opened() {
+        if let Some(store) = slot.ready() {
             return Ok(store);
         }
         if failed_at.is_some_and(|at| at.elapsed() < PAUSE) {
             return Err(SessionError::StoreUnavailable);
         }
-        let Some(opener) = &slot.opener else { return Err(SessionError::StoreUnavailable) };
-        let opened = opener().await;
+        let opened = slot.make_ready().await;
         *slot.failed.lock().unwrap_or_else(PoisonError::into_inner) = opened.is_err();
         match opened {
-            Ok(store) => {
-                *slot.open() = Some(store.clone());
-                Ok(store)
-            }
+            Ok(store) => Ok(store),
             Err(error) => {
                 // The reason is for the operator: to the tenant its store is unavailable.
                 tracing::error!(tenant = %tenant, error = %error, "the store of a tenant cannot be used");
                 *failed_at = Some(clock::now());
                 Err(SessionError::StoreUnavailable)
+            }
+        }
+    }
+
+    /// The tenant's list of revoked tokens, as it was read last.
+    pub(crate) fn revoked(&self, tenant: &TenantId) -> Result<&RevokedTokens, SessionError> {
+        self.0.get(tenant).map(|slot| &slot.revoked).ok_or(SessionError::UnknownTenant)
+    }
+
+    /// What the tenant's sandboxes held when it was looked at last.
+    pub(crate) fn usage(&self, tenant: &TenantId) -> Usage {
+        let of = |slot: &Slot| *slot.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        self.0.get(tenant).map(of).unwrap_or_default()
+    }
+
+    /// Reads again what is kept here of the stores in use.
+    pub(crate) async fn refresh(&self) {
+        for (tenant, store) in self.in_use() {
+            let Some(slot) = self.0.get(&tenant) else { continue };
+            if let Err(error) = slot.refresh(store.as_ref()).await {
+                tracing::warn!(tenant = %tenant, error = %error, "revoked tokens and usage were not read");
             }
         }
     }
@@ -99,7 +123,37 @@ impl Slot {
             opener,
             opening: tokio::sync::Mutex::default(),
             failed: Mutex::default(),
+            revoked: RevokedTokens::default(),
+            usage: Mutex::default(),
+            knows: AtomicBool::new(false),
         }
+    }
+
+    /// The store, once has been read from it what is kept of it here.
+    fn ready(&self) -> Option<Arc<dyn Store>> {
+        self.opened().filter(|_| self.knows.load(Ordering::Acquire))
+    }
+
+    async fn make_ready(&self) -> StoreResult<Arc<dyn Store>> {
+        let store = match (self.opened(), &self.opener) {
+            (Some(store), _) => store,
+            (None, Some(opener)) => {
+                let store = opener().await?;
+                *self.open() = Some(store.clone());
+                store
+            }
+            (None, None) => return Err(StoreError::Unavailable("it was never opened".into())),
+        };
+        self.refresh(store.as_ref()).await?;
+        self.knows.store(true, Ordering::Release);
+        Ok(store)
+    }
+
+    async fn refresh(&self, store: &dyn Store) -> StoreResult<()> {
+        self.revoked.refresh(store).await?;
+        let usage = store.usage().await?;
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner) = usage;
+        Ok(())
     }
 
     fn open(&self) -> MutexGuard<'_, Option<Arc<dyn Store>>> {

@@ -14,6 +14,7 @@ mod error;
 mod load;
 mod maintenance;
 mod migrate;
+mod operators;
 mod pool;
 mod resolve;
 mod rows;
@@ -34,7 +35,7 @@ use crate::fs::change_set::ChangeSet;
 use crate::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 use crate::store::{
     Check, Commit, CommitOutcome, Connections, Created, GcReport, Loaded, NewSandbox, Options, Page, Patch,
-    Patched, Resolution, Retention, SandboxRow, Store, StoreError, StoreResult,
+    Patched, Resolution, Retention, Revocation, SandboxRow, Store, StoreError, StoreResult, Usage,
 };
 
 /// A call that touches a few rows by key.
@@ -178,6 +179,22 @@ impl Store for PostgresStore {
 
     async fn delete(&self, owner: &Owner, sandbox: SandboxId) -> StoreResult<bool> {
         sandboxes::delete(self, owner, sandbox).await
+    }
+
+    async fn list_all(&self, owner: Option<&Owner>, page: &Page) -> StoreResult<Vec<SandboxRow>> {
+        operators::list_all(self, owner, page).await
+    }
+
+    async fn revoke(&self, revocation: &Revocation) -> StoreResult<()> {
+        operators::revoke(self, revocation).await
+    }
+
+    async fn revocations(&self) -> StoreResult<Vec<Revocation>> {
+        operators::revocations(self).await
+    }
+
+    async fn usage(&self) -> StoreResult<Usage> {
+        operators::usage(self).await
     }
 
     async fn touch(&self, used: &[(SandboxId, i64)]) -> StoreResult<()> {

@@ -17,6 +17,7 @@ mod fs_limits;
 mod fs_matrix;
 mod fs_model;
 mod fs_paths;
+mod http_admin;
 mod http_auth;
 mod http_batch;
 mod http_disconnect;

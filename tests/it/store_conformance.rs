@@ -5,6 +5,7 @@ mod audit;
 mod commits;
 mod contents;
 mod maintenance;
+mod operators;
 mod races;
 mod rig;
 mod sandboxes;
@@ -69,6 +70,10 @@ on_both! {
         writers_of_the_same_contents_in_opposite_order_all_commit,
         a_load_is_of_one_version_while_writers_run,
         garbage_collection_never_takes_a_named_content;
+    operators:
+        all_owners_are_listed_in_pages,
+        a_revocation_is_kept_with_its_latest_moment,
+        usage_counts_what_lives;
     maintenance:
         history_is_pruned_by_number_of_versions,
         history_is_pruned_by_age_but_never_what_is_young,
