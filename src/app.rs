@@ -122,7 +122,14 @@ fn coordination(config: &Config) -> Result<Coordination, StartError> {
         RedisDown::Degrade => WhenDown::Degrade,
         RedisDown::Refuse => WhenDown::Refuse,
     };
-    Ok(Coordination::Fleet { leases: Leases::start(store, protocol).map_err(StartError::Failed)?, when_down })
+    #[cfg(debug_assertions)]
+    let leases = match &config.lease_trace {
+        Some(folder) => Leases::start_traced(store, protocol, folder),
+        None => Leases::start(store, protocol),
+    };
+    #[cfg(not(debug_assertions))]
+    let leases = Leases::start(store, protocol);
+    Ok(Coordination::Fleet { leases: leases.map_err(StartError::Failed)?, when_down })
 }
 
 /// After this a call to Redis counts as not answered.
