@@ -3,6 +3,7 @@
 
 mod deletion;
 mod faults;
+mod figures;
 mod redis_faults;
 mod rig;
 mod traces;

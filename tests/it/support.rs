@@ -12,6 +12,7 @@ pub mod proxy;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
 pub mod redis;
+pub mod redis_calls;
 pub mod scripts;
 pub mod server;
 

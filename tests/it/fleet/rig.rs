@@ -82,6 +82,11 @@ impl Fleet {
         &mut self.replicas[replica]
     }
 
+    /// The proxy of one replica before Redis.
+    pub fn redis_proxy(&self, replica: usize) -> &Proxy {
+        &self.proxies[replica]
+    }
+
     /// Cuts one replica off from Redis.
     pub fn cut_off(&self, replica: usize) {
         self.proxies[replica].refuse(true);

@@ -123,9 +123,11 @@ fn waits<'a>(facts: &[&'a Fact]) -> Vec<Wait<'a>> {
 fn no_overtaking(facts: &[&Fact], waits: &[Wait<'_>]) -> Result<(), String> {
     for wait in waits {
         let mut passed: BTreeMap<Incarnation, BTreeSet<u64>> = BTreeMap::new();
-        for fact in facts.iter().filter(|fact| fact.who != wait.who) {
+        let later = &facts[facts.partition_point(|fact| fact.ns < wait.from)..];
+        let during = later.iter().take_while(|fact| fact.ns <= wait.to);
+        for fact in during.filter(|fact| fact.who != wait.who) {
             let What::Asked { ticket, sent_ns, outcome: Outcome::Got, .. } = fact.what else { continue };
-            if wait.from <= sent_ns && fact.ns <= wait.to {
+            if wait.from <= sent_ns {
                 let tickets = passed.entry(fact.who).or_default();
                 tickets.insert(ticket);
                 if tickets.len() > 1 {
