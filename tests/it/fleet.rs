@@ -4,6 +4,7 @@
 mod deletion;
 mod faults;
 mod figures;
+mod recovery;
 mod redis_faults;
 mod rig;
 mod traces;

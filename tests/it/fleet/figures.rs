@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_secs(20);
 
 /// The default times.
 fn config(mode: Mode) -> Config {
-    Config { mode, lease: 10_000, renew: 3000, margin: 1000, poll: 500, retry: 100 }
+    Config { mode, lease: 10_000, renew: 3000, margin: 1000, poll: 300, retry: 100 }
 }
 
 /// Nobody holds the lease: the release of the exec before has arrived.

@@ -2,9 +2,10 @@
 
 pub use crate::support::lease_trace::Injected;
 
-use crate::support::lease_trace::{Summary, check};
+use crate::support::lease_trace::{self, Summary, check};
 
 use super::rig::Env;
+use sqlfs::lease::keys::LeaseKey;
 
 /// The folder of the traces. Dropped unchecked, it is checked for what holds in any case.
 pub struct Traces {
@@ -27,6 +28,11 @@ impl Traces {
     pub fn check(&self, injected: Injected) -> Summary {
         self.checked.set(true);
         check(self.folder.path(), injected).unwrap_or_else(|why| panic!("a lease trace is refused: {why}"))
+    }
+
+    /// When which lease was granted, in the order of `sqlfs::clock::monotonic_ns`.
+    pub fn grants(&self) -> Vec<(u64, LeaseKey)> {
+        lease_trace::grants(self.folder.path()).expect("traces that were checked")
     }
 }
 

@@ -4,6 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
+use sqlfs::lease::keys::LeaseKey;
+
 mod file;
 mod fleet;
 mod follow;
@@ -29,6 +31,27 @@ pub enum Injected {
 /// Checks the traces of `folder`, of processes that may still run. An error names file and
 /// line.
 pub fn check(folder: &Path, injected: Injected) -> Result<Summary, String> {
+    let mut facts = Vec::new();
+    for file in &files(folder)? {
+        replay(file)?;
+        facts.extend(follow(file)?);
+    }
+    side_by_side(facts, injected)
+}
+
+/// When which lease was granted, in the order of the machine's clock.
+pub fn grants(folder: &Path) -> Result<Vec<(u64, LeaseKey)>, String> {
+    let mut grants = Vec::new();
+    for file in &files(folder)? {
+        let facts = follow(file)?.into_iter();
+        let tokens = facts.filter(|fact| matches!(fact.what, follow::What::Token(_)));
+        grants.extend(tokens.map(|fact| (fact.ns, fact.key)));
+    }
+    grants.sort();
+    Ok(grants)
+}
+
+fn files(folder: &Path) -> Result<Vec<File>, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder entry").path()).collect();
     paths.sort();
@@ -36,10 +59,5 @@ pub fn check(folder: &Path, injected: Injected) -> Result<Summary, String> {
     for path in &paths {
         files.extend(File::read(path)?);
     }
-    let mut facts = Vec::new();
-    for file in &files {
-        replay(file)?;
-        facts.extend(follow(file)?);
-    }
-    side_by_side(facts, injected)
+    Ok(files)
 }
