@@ -48,6 +48,8 @@ async fn a_replica_that_stopped_beyond_its_lease_applies_nothing() {
             assert_eq!(fleet.api(replica).stdout(&id, "ls; cat f").await, "f\non\n", "{mode:?}");
         }
         fleet.traces.check(Injected::Pause);
+        let refused = fleet.traces.refused(Injected::Nothing);
+        assert!(refused.contains("two hold the lease"), "{mode:?}: the stop is not seen: {refused}");
     }
 }
 

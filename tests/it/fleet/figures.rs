@@ -38,7 +38,8 @@ async fn until_free(fleet: &Fleet, id: &str) {
 /// Calls in a second, from the first one to the last one.
 fn rate(calls: &[Call]) -> f64 {
     let (first, last) = (calls.first().expect("a call").at, calls.last().expect("a call").at);
-    (calls.len() - 1) as f64 / (last - first).as_secs_f64()
+    let gaps = u32::try_from(calls.len() - 1).expect("not many");
+    f64::from(gaps) / last.saturating_sub(first).as_secs_f64()
 }
 
 #[tokio::test]

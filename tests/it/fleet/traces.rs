@@ -30,6 +30,11 @@ impl Traces {
         check(self.folder.path(), injected).unwrap_or_else(|why| panic!("a lease trace is refused: {why}"))
     }
 
+    /// Why the traces are refused: what was injected is seen in them.
+    pub fn refused(&self, injected: Injected) -> String {
+        check(self.folder.path(), injected).expect_err("refused")
+    }
+
     /// When which lease was granted, in the order of `sqlfs::clock::monotonic_ns`.
     pub fn grants(&self) -> Vec<(u64, LeaseKey)> {
         lease_trace::grants(self.folder.path()).expect("traces that were checked")

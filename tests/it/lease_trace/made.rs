@@ -71,9 +71,9 @@ impl World {
         let ns = self.now * 1_000_000 + self.steps;
         let text = line(&Step { at: self.now, ns, event, effects: effects.clone() });
         if at == A {
-            self.made.a.push(text)
+            self.made.a.push(text);
         } else {
-            self.made.b.push(text)
+            self.made.b.push(text);
         }
         for effect in effects {
             if let Effect::Send(seq, verb) = effect {

@@ -90,7 +90,9 @@ pub fn follow(file: &File) -> Result<Vec<Fact>, String> {
     // Whoever was killed ran nothing after its last line.
     if let Some(last) = file.steps.len().checked_sub(1) {
         let open: Vec<Ticket> = follower.leases.keys().copied().collect();
-        open.into_iter().for_each(|ticket| follower.end(last, ticket, State::Ended));
+        for ticket in open {
+            follower.end(last, ticket, State::Ended);
+        }
     }
     Ok(follower.facts)
 }
