@@ -19,6 +19,9 @@ use crate::support::redis_calls::{Call, RedisCalls, count, hash};
 
 const SOON: Duration = Duration::from_secs(20);
 
+/// After this a call to Redis counts as not answered (`app::LONGEST_LEASE_CALL`).
+const CALL_IS_LOST: Duration = Duration::from_secs(1);
+
 /// The default times.
 fn config(mode: Mode) -> Config {
     Config { mode, lease: 10_000, renew: 3000, margin: 1000, poll: 300, retry: 100 }
@@ -79,7 +82,9 @@ async fn an_exec_waits_for_its_acquire_and_not_for_its_release() {
         until_free(&fleet, &id).await;
 
         let release = fleet.redis_proxy(0).trap(hash("release").as_bytes(), Action::Hold);
+        let start = tokio::time::Instant::now();
         assert_eq!(api.exec(&id, "echo 1 > f").await["committed"], true);
+        assert!(start.elapsed() < CALL_IS_LOST, "{mode:?}: it waited until the release counted as lost");
         // The answer is there, and Redis has not heard of the release.
         release.sprung(SOON).await;
         let held: bool = redis::cmd("EXISTS")
@@ -97,8 +102,7 @@ async fn an_exec_waits_for_its_acquire_and_not_for_its_release() {
             async move { api.exec(&id, "echo 2 > f").await }
         });
         acquire.sprung(SOON).await;
-        // Less than the time after which the call counts as lost.
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        tokio::time::sleep(CALL_IS_LOST / 3).await;
         assert!(!waiting.is_finished(), "{mode:?}: it ran without its lease");
         acquire.release(SOON).await;
         assert_eq!(waiting.await.expect("an answer")["committed"], true);
