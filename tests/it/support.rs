@@ -5,12 +5,14 @@ pub mod cases;
 pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
+pub mod lease_trace;
 pub mod model;
 pub mod postgres;
 pub mod proxy;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
 pub mod redis;
+pub mod redis_calls;
 pub mod scripts;
 pub mod server;
 
