@@ -1,10 +1,15 @@
 //! Several server processes on one Postgres and one Redis: nothing is lost, doubled, stale
 //! or half there, whatever becomes of a replica or of Redis.
 
+mod campaign;
 mod deletion;
 mod faults;
+mod inject;
+mod record;
+mod record_checks;
 mod redis_faults;
 mod rig;
+mod workload;
 
 use std::time::Duration;
 

@@ -8,11 +8,13 @@ pub mod http;
 pub mod model;
 pub mod postgres;
 pub mod proxy;
+pub mod random;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
 pub mod redis;
 pub mod scripts;
 pub mod server;
+pub mod weather;
 
 pub use http::{Api, Reply};
 pub use server::{Server, TestStore};
