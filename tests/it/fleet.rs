@@ -2,11 +2,13 @@
 //! or half there, whatever becomes of a replica or of Redis.
 
 mod campaign;
+mod crowd;
 mod deletion;
 mod faults;
 mod inject;
 mod record;
 mod record_checks;
+mod redis_away;
 mod redis_faults;
 mod rig;
 mod workload;

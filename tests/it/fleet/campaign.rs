@@ -63,6 +63,8 @@ struct Part {
     name: &'static str,
     replicas: usize,
     places: usize,
+    /// On each sandbox through each replica.
+    clients: usize,
     more: &'static [Env<'static>],
     allowed: &'static [&'static str],
     plan: &'static [(Fault, usize)],
@@ -74,6 +76,7 @@ const PARTS: [Part; 4] = {
         name: "lease",
         replicas: 3,
         places: 3,
+        clients: 1,
         more: &[("LEASE_MODE", "lease")],
         allowed: DEGRADE,
         plan: PLAN,
@@ -112,7 +115,8 @@ async fn run(part: &Part, mut random: Random) -> Report {
     let world = World::new(fleet.apis(), part.places, part.allowed).await;
     let mut clients = tokio::task::JoinSet::new();
     for place in 0..part.places {
-        for replica in 0..part.replicas {
+        for client in 0..part.replicas * part.clients {
+            let replica = client % part.replicas;
             clients.spawn(world.clone().client(place, replica, random.fork(), 40));
         }
     }
@@ -120,10 +124,11 @@ async fn run(part: &Part, mut random: Random) -> Report {
         part.plan.iter().flat_map(|(fault, count)| vec![*fault; count * part.rounds]).collect();
     random.shuffle(&mut faults);
     let mut field = Field { fleet, redis, world: world.clone(), random, lease: LEASE, turns: 0 };
-    let mut seen = BTreeMap::new();
+    let (mut seen, mut times) = (BTreeMap::new(), Vec::new());
     for (number, fault) in faults.into_iter().enumerate() {
         field.inject(fault).await;
         *seen.entry(fault).or_default() += 1;
+        times.push(world.now());
         let before = world.acknowledged();
         let what = format!("{}: every sandbox is written again after fault {number}, {fault:?}", part.name);
         eventually(&what, USABLE, || async {
@@ -142,7 +147,11 @@ async fn run(part: &Part, mut random: Random) -> Report {
             assert!(matches!(last, Outcome::Done { .. }), "{}: in the end {last:?}", part.name);
         }
         let (ops, truth) = world.truth(place, field.fleet.database()).await;
-        let tally = check(&ops, &truth).unwrap_or_else(|error| panic!("{}: {error}", part.name));
+        let tally = check(&ops, &truth).unwrap_or_else(|error| {
+            let op = ops.iter().find(|op| error.contains(&op.id));
+            let faults = op.map(|op| times.iter().filter(|time| **time < op.end).count());
+            panic!("{}, after {faults:?} faults: {error}", part.name)
+        });
         total = total.and(tally);
         for op in &ops {
             if let Outcome::Refused(code) | Outcome::Unknown(code) | Outcome::Applied(code) = &op.outcome {
@@ -174,6 +183,34 @@ async fn campaign(parts: &[Part]) -> (usize, Tally) {
     let count = total.values().sum();
     println!("{count:6}  faults seen in {:?}, {tally:?}", began.elapsed());
     (count, tally)
+}
+
+/// What meets commits, on two replicas that write one sandbox.
+const COMMITS: &[(Fault, usize)] = &[
+    (Fault::CommitCutBefore, 30),
+    (Fault::CommitCutAfter, 30),
+    (Fault::CommitArrivesLate, 10),
+    (Fault::CommitHeld, 5),
+    (Fault::CommitAnswerHeld, 5),
+    (Fault::BackendTerminated, 40),
+    (Fault::PostgresCut, 10),
+];
+
+#[tokio::test]
+async fn every_answer_is_right_when_commits_of_two_replicas_on_one_sandbox_are_cut() {
+    let [lease, preemptible, ..] = PARTS;
+    let rounds = bounded(1);
+    let parts = [lease, preemptible].map(|part| Part {
+        replicas: 2,
+        places: 1,
+        clients: 2,
+        plan: COMMITS,
+        rounds,
+        ..part
+    });
+    let (count, tally) = campaign(&parts).await;
+    assert_eq!((count, tally.unanswered), (260 * rounds, 0), "somebody got no answer: {tally:?}");
+    assert!(tally.writes >= count, "too small a load: {tally:?}");
 }
 
 #[tokio::test]
