@@ -104,7 +104,8 @@ const PARTS: [Part; 4] = {
 struct Report {
     /// Ended after all parts: the end of a database stops this thread for a while.
     _field: Field,
-    seen: BTreeMap<Fault, usize>,
+    /// How often, and the longest time after its end until every sandbox was written again.
+    seen: BTreeMap<Fault, (usize, Duration)>,
     tally: Tally,
     refused: BTreeMap<String, usize>,
 }
@@ -124,17 +125,20 @@ async fn run(part: &Part, mut random: Random) -> Report {
         part.plan.iter().flat_map(|(fault, count)| vec![*fault; count * part.rounds]).collect();
     random.shuffle(&mut faults);
     let mut field = Field { fleet, redis, world: world.clone(), random, lease: LEASE, turns: 0 };
-    let (mut seen, mut times) = (BTreeMap::new(), Vec::new());
+    let (mut seen, mut times) = (BTreeMap::<Fault, (usize, Duration)>::new(), Vec::new());
     for (number, fault) in faults.into_iter().enumerate() {
         field.inject(fault).await;
-        *seen.entry(fault).or_default() += 1;
         times.push(world.now());
+        let over = tokio::time::Instant::now();
         let before = world.acknowledged();
         let what = format!("{}: every sandbox is written again after fault {number}, {fault:?}", part.name);
         eventually(&what, USABLE, || async {
             world.acknowledged().iter().zip(&before).all(|(now, before)| now > before).then_some(())
         })
         .await;
+        let (count, longest) = seen.entry(fault).or_default();
+        *count += 1;
+        *longest = (*longest).max(over.elapsed());
     }
     world.stop();
     while let Some(ended) = clients.join_next().await {
@@ -168,19 +172,20 @@ async fn campaign(parts: &[Part]) -> (usize, Tally) {
     let runs: Vec<_> = parts.iter().map(|part| (part, random.fork())).collect();
     let reports =
         futures_util::future::join_all(runs.into_iter().map(|(part, random)| run(part, random))).await;
-    let mut total = BTreeMap::<Fault, usize>::new();
+    let mut total = BTreeMap::<Fault, (usize, Duration)>::new();
     let mut tally = Tally::default();
     for (part, report) in parts.iter().zip(&reports) {
         println!("{}: {:?}, errors {:?}", part.name, report.tally, report.refused);
         tally = tally.and(report.tally);
-        for (fault, count) in &report.seen {
-            *total.entry(*fault).or_default() += count;
+        for (fault, (count, longest)) in &report.seen {
+            let sum = total.entry(*fault).or_default();
+            *sum = (sum.0 + count, sum.1.max(*longest));
         }
     }
-    for (fault, count) in &total {
-        println!("{count:6}  {fault:?}");
+    for (fault, (count, longest)) in &total {
+        println!("{count:6}  {:24} all written again after {longest:?}", format!("{fault:?}"));
     }
-    let count = total.values().sum();
+    let count = total.values().map(|(count, _)| count).sum();
     println!("{count:6}  faults seen in {:?}, {tally:?}", began.elapsed());
     (count, tally)
 }

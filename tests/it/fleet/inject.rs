@@ -136,9 +136,9 @@ impl Field {
                 let action = if answer { Action::HoldAnswer } else { Action::Hold };
                 let trap = self.fleet.store_proxy(replica).trap(WRITES.as_bytes(), action);
                 if answer {
-                    trap.answered(SOON).await
+                    trap.answered(SOON).await;
                 } else {
-                    drop(trap.sprung(SOON).await)
+                    trap.sprung(SOON).await;
                 }
                 self.pause(10, 500).await;
                 if self.random.below(2) == 0 { trap.let_go() } else { trap.cut() }

@@ -41,9 +41,9 @@ pub struct World {
 
 /// What a script prints at its end: all files of the workloads.
 fn look() -> String {
-    let all = |letter, count| (0..count).map(|n| format!(" {letter}{n}")).collect::<String>();
+    let all = |letter, count| (0..count).map(|n| format!("{letter}{n}")).collect::<Vec<_>>().join(" ");
     let (accounts, copies) = (all('a', ACCOUNTS), all('s', COPIES));
-    format!("wc -l < log; tail -n 1 log; cat c; echo $(cat{accounts}); echo $(cat{copies})")
+    format!("wc -l < log; tail -n 1 log; cat c; echo $(cat {accounts}); echo $(cat {copies})")
 }
 
 fn script(id: &str, work: Work, pause: Duration) -> String {
