@@ -55,7 +55,7 @@ pub struct Field {
     pub world: std::sync::Arc<World>,
     pub random: Random,
     pub lease: Duration,
-    /// How often each was tried, for those that go through a list.
+    /// How often garbage was put: which comes next.
     pub turns: usize,
 }
 
@@ -293,12 +293,13 @@ impl Field {
         assert_eq!(there, 1, "no garbage in {name}");
     }
 
-    /// Ends a random backend of this database, every other time one that is at work.
+    /// Ends a random backend of this database, every other time one that is at work, and
+    /// waits for its end.
     async fn terminate(&mut self) {
         let busy = if self.random.below(2) == 0 { "AND state <> 'idle'" } else { "" };
         let (salt, role) = (self.random.below(1 << 30), self.fleet.database().app_role());
         let sql = format!(
-            "SELECT count(*) FROM (SELECT pg_terminate_backend(pid) AS done FROM (SELECT pid FROM \
+            "SELECT count(*) FROM (SELECT pg_terminate_backend(pid, 5000) AS done FROM (SELECT pid FROM \
              pg_stat_activity WHERE datname = current_database() AND usename = '{role}' {busy} \
              ORDER BY md5(pid::text || '{salt}') LIMIT 1) chosen) ended WHERE done"
         );
