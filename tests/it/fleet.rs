@@ -11,6 +11,7 @@ mod record_checks;
 mod redis_away;
 mod redis_faults;
 mod rig;
+mod runs_once;
 mod workload;
 
 use std::time::Duration;

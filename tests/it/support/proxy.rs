@@ -62,6 +62,7 @@ struct Shared {
     /// Connections that were cut or refused while they were wanted.
     broken: AtomicU64,
     trap: Mutex<Option<Trap>>,
+    counted: Mutex<Option<(Vec<u8>, u64)>>,
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
     next: AtomicU64,
 }
@@ -99,6 +100,7 @@ impl Proxy {
             felt: AtomicU64::new(0),
             broken: AtomicU64::new(0),
             trap: Mutex::default(),
+            counted: Mutex::default(),
             connections: Mutex::default(),
             next: AtomicU64::new(0),
         });
@@ -156,6 +158,16 @@ impl Proxy {
         let trap = Trap(Arc::new(state));
         *self.shared.trap.lock().expect("trap") = Some(trap.clone());
         trap
+    }
+
+    /// Counts from now on the pieces on their way up that hold the pattern.
+    pub fn count(&self, pattern: &[u8]) {
+        *self.shared.counted.lock().expect("count") = Some((pattern.to_vec(), 0));
+    }
+
+    /// How many came by since [`Proxy::count`].
+    pub fn counted(&self) -> u64 {
+        self.shared.counted.lock().expect("count").as_ref().map_or(0, |(_, count)| *count)
     }
 
     /// All connections so far, in the order of their coming.
@@ -283,6 +295,9 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, connection: &Arc<Co
                 let _ = to.shutdown().await;
             }
             return;
+        }
+        if let Some((pattern, count)) = &mut *shared.counted.lock().expect("count") {
+            *count += u64::from(piece[..n].windows(pattern.len()).any(|window| window == pattern));
         }
         match spring(&mut tail, &piece[..n], connection, shared) {
             Some(Action::CutBefore) => return connection.cut.cancel(),
