@@ -23,15 +23,19 @@ struct Done {
     took: Duration,
 }
 
-async fn increment(api: Api, id: String, replica: usize) -> Done {
+/// `Err` is an answer that is not a success.
+async fn increment(api: Api, id: String, replica: usize) -> Result<Done, String> {
     let start = Instant::now();
     let script = "n=$(cat c); echo $((n + 1)) > c; cat c";
-    let reply = api.try_exec(&id, &json!({"script": script})).await.expect(200);
+    let reply = api.try_exec(&id, &json!({"script": script})).await;
     let took = start.elapsed();
+    if reply.status != 200 {
+        return Err(format!("{} after {took:?}: {}", reply.status, reply.text()));
+    }
     let body: Value = reply.json();
     assert_eq!((&body["exitCode"], &body["committed"]), (&json!(0), &json!(true)), "{body}");
     let counter = body["stdout"].as_str().expect("stdout").trim().parse().expect("a number");
-    Done { replica, counter, version: body["version"].as_u64().expect("a version"), took }
+    Ok(Done { replica, counter, version: body["version"].as_u64().expect("a version"), took })
 }
 
 /// Mean time of an increment that nobody disturbs, through `replicas` in turn.
@@ -39,7 +43,8 @@ async fn alone(fleet: &Fleet, id: &str, replicas: usize) -> Duration {
     let mut sum = Duration::ZERO;
     for n in 0..MEASURED {
         let replica = n % replicas;
-        sum += increment(fleet.api(replica).clone(), id.to_owned(), replica).await.took;
+        let done = increment(fleet.api(replica).clone(), id.to_owned(), replica).await;
+        sum += done.expect("nobody is in the way").took;
     }
     sum / MEASURED as u32
 }
@@ -61,7 +66,11 @@ async fn crowd(fleet: &Fleet, id: &str, round: usize) {
     let all = (0..CLIENTS).map(|n| tokio::spawn(increment(fleet.api(n % 2).clone(), id.to_owned(), n % 2)));
     let done: Vec<_> = futures_util::future::join_all(all.collect::<Vec<_>>()).await;
     let total = start.elapsed();
-    let mut done: Vec<Done> = done.into_iter().map(|done| done.expect("an increment")).collect();
+    let (done, refused): (Vec<_>, Vec<_>) =
+        done.into_iter().map(|done| done.expect("an increment")).partition(Result::is_ok);
+    let refused: Vec<String> = refused.into_iter().filter_map(Result::err).collect();
+    assert!(refused.is_empty(), "{} of {CLIENTS} were not served, one with {}", refused.len(), refused[0]);
+    let mut done: Vec<Done> = done.into_iter().filter_map(Result::ok).collect();
     let after = alone(fleet, id, 2).await;
     // What the last one waits where a thousand are served one after the other and the
     // replicas take turns: each has to load what the other wrote.
