@@ -9,12 +9,14 @@ pub mod lease_trace;
 pub mod model;
 pub mod postgres;
 pub mod proxy;
+pub mod random;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
 pub mod redis;
 pub mod redis_calls;
 pub mod scripts;
 pub mod server;
+pub mod weather;
 
 pub use http::{Api, Reply};
 pub use server::{Server, TestStore};
