@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::config::{Config, ConfigError, LeaseMode, RedisDown, Secret};
+use crate::config::{self, Config, ConfigError, LeaseMode, RedisDown, Secret};
 use crate::exec::bash::BashInterpreter;
 use crate::fs::Quota;
 use crate::fs::content_cache::ContentCache;
@@ -20,7 +20,7 @@ use crate::lease::driver::Leases;
 use crate::lease::protocol;
 use crate::lease::redis::RedisLeases;
 use crate::lease::verbs::{Mode, Ms, Terms};
-use crate::session::{Coordination, Create, Service, SessionError, Settings, WhenDown};
+use crate::session::{Coordination, Create, Service, SessionError, Settings, VersionCheck, WhenDown};
 use crate::store::{self, StoreError};
 
 /// The runtime of the server. Its workers do short work only, for scripts have threads
@@ -122,7 +122,12 @@ fn coordination(config: &Config) -> Result<Coordination, StartError> {
         RedisDown::Degrade => WhenDown::Degrade,
         RedisDown::Refuse => WhenDown::Refuse,
     };
-    Ok(Coordination::Fleet { leases: Leases::start(store, protocol).map_err(StartError::Failed)?, when_down })
+    let version_check = match config.version_check {
+        config::VersionCheck::Postgres => VersionCheck::Store,
+        config::VersionCheck::Redis => VersionCheck::Hint,
+    };
+    let leases = Leases::start(store, protocol).map_err(StartError::Failed)?;
+    Ok(Coordination::Fleet { leases, when_down, version_check })
 }
 
 /// After this a call to Redis counts as not answered.
