@@ -14,6 +14,7 @@ use crate::lease::store::LeaseStore;
 use crate::lease::verbs::{Answer, CallError, Claim, Hint, Holding, Incarnation, Notice, Terms, Verb};
 
 mod breaker;
+pub mod health;
 mod line;
 
 use line::Line;

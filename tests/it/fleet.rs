@@ -3,6 +3,7 @@
 
 mod deletion;
 mod faults;
+mod hints;
 mod redis_faults;
 mod rig;
 
