@@ -125,7 +125,7 @@ fn warn_of_eviction(config: &Config) {
         match health::eviction(&url.0, timeout).await {
             Ok(Some(found)) => tracing::warn!(found, "the lease server may lose leases"),
             Ok(None) => tracing::debug!("the lease server loses no leases to make room"),
-            Err(error) => tracing::debug!(error, "whether the lease server may lose leases is not known"),
+            Err(error) => tracing::debug!(error, "whether the lease server evicts is not known"),
         }
     });
 }

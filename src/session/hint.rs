@@ -25,7 +25,9 @@ const STRAY_COMMIT: Ms = 600_000;
 pub(crate) fn hint_of(row: &SandboxRow) -> Hint {
     let mut text = Vec::with_capacity(256);
     text.extend_from_slice(row.head.0.as_bytes());
+    text.extend([row.python, row.javascript, row.network.is_some()].map(u8::from));
     let env = row.env.iter().flat_map(|(name, value)| [name, value]);
+    let env = row.network.iter().chain(env);
     for part in std::iter::once(&row.cwd).chain(env) {
         text.extend_from_slice(&(part.len() as u64).to_le_bytes());
         text.extend_from_slice(part.as_bytes());

@@ -95,7 +95,8 @@ async fn one_that_may_evict_is_warned_of_by_doctor_and_serve() {
         let unsure = Server::start_with(TestStore::sqlite(), &[("REDIS_URL", &forbidden), log[0]]).await;
         eventually("the check of the second server has an end", Duration::from_secs(10), || async {
             let logs = unsure.logs();
-            let line = logs.lines().find(|line| line.contains("may lose leases is not known"))?;
+            let line =
+                logs.lines().find(|line| line.contains("whether the lease server evicts is not known"))?;
             line.contains("DEBUG").then_some(())
         })
         .await;
