@@ -57,7 +57,7 @@ pub(super) struct Shared {
     me: Incarnation,
     origin: Instant,
     /// Told of sandboxes that are gone while this replica holds their lease.
-    gone: OnceLock<Box<dyn Fn(&LeaseKey) + Send + Sync>>,
+    gone: OnceLock<Told>,
     /// Wakes the control thread.
     nudge: Notify,
     /// Told when no ticket is open any more.
@@ -87,6 +87,9 @@ struct Pending {
 
 /// The fencing token and the hint.
 type Granted = Result<(i64, Option<Hint>), AcquireError>;
+
+/// Hears of a sandbox that is gone.
+type Told = Box<dyn Fn(&LeaseKey) + Send + Sync>;
 
 /// What a step leaves to be done once the state is unlocked.
 #[derive(Default)]

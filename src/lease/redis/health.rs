@@ -213,7 +213,7 @@ async fn timing(leases: &RedisLeases, owner: Incarnation, connection: &mut Multi
     let apart = match redis::cmd("TIME").query_async::<(i64, i64)>(connection).await {
         Ok((s, us)) => {
             let ns = s.saturating_mul(1_000_000_000).saturating_add(us.saturating_mul(1000));
-            format!("{:.1} s", (ns - clock::wall_ns()).abs() as f64 / 1e9)
+            format!("{} ms", (ns - clock::wall_ns()).abs() / 1_000_000)
         }
         Err(_) => "an unknown time".into(),
     };
