@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -22,7 +22,7 @@ use crate::lease::protocol::{Config, Effect, Event, Loss, Protocol, Seq, Ticket,
 use crate::lease::store::LeaseStore;
 #[cfg(debug_assertions)]
 use crate::lease::trace::Trace;
-use crate::lease::verbs::{Incarnation, Ms, Verb};
+use crate::lease::verbs::{Answer, Hint, Incarnation, Ms, Notice, Verb};
 
 /// Why a lease was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +58,8 @@ pub(super) struct Shared {
     store: Arc<dyn LeaseStore>,
     me: Incarnation,
     origin: Instant,
+    /// Told of sandboxes that are gone while this replica holds their lease.
+    gone: OnceLock<Told>,
     /// Wakes the control thread.
     nudge: Notify,
     /// Told when no ticket is open any more.
@@ -82,10 +84,16 @@ struct State {
 
 /// Who waits for news of a ticket.
 struct Pending {
-    grant: Option<oneshot::Sender<Result<i64, AcquireError>>>,
+    grant: Option<oneshot::Sender<Granted>>,
     raise: Option<oneshot::Sender<Result<i64, RaiseError>>>,
     signal: Arc<Signal>,
 }
+
+/// The fencing token and the hint.
+type Granted = Result<(i64, Option<Hint>), AcquireError>;
+
+/// Hears of a sandbox that is gone.
+type Told = Box<dyn Fn(&LeaseKey) + Send + Sync>;
 
 /// What a step leaves to be done once the state is unlocked.
 #[derive(Default)]
@@ -135,6 +143,7 @@ impl Leases {
             store,
             me,
             origin: clock::now(),
+            gone: OnceLock::new(),
             nudge: Notify::new(),
             idle: Notify::new(),
             requests: Handle::current(),
@@ -187,8 +196,8 @@ impl Leases {
             }
         }
         first.finish().await;
-        let token = granted.await.unwrap_or(Err(AcquireError::Closed))?;
-        held.set_token(token);
+        let (token, hint) = granted.await.unwrap_or(Err(AcquireError::Closed))?;
+        held.granted(token, hint);
         Ok(held)
     }
 
@@ -211,6 +220,31 @@ impl Leases {
     /// Whether the store answers now.
     pub async fn reachable(&self) -> bool {
         self.shared.store.call(&Verb::Alive(self.shared.me)).await.is_ok()
+    }
+
+    /// The newest state, if nobody holds the lease and the store knows; one call.
+    pub async fn hint(&self, key: LeaseKey) -> Option<Hint> {
+        match self.shared.store.call(&Verb::Hint(key)).await {
+            Ok(Answer::Hint(hint)) => hint,
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Drops the hint; for `block` ms none is given or set. Whether that was done.
+    pub async fn void(&self, key: LeaseKey, block: Ms) -> bool {
+        self.shared.store.call(&Verb::Void { key, block }).await.is_ok()
+    }
+
+    /// Tells whoever holds the lease, on whichever replica, that what it is on is gone.
+    /// Whether the store took it; the message may be lost all the same.
+    pub async fn end(&self, key: LeaseKey) -> bool {
+        self.shared.store.call(&Verb::End(key)).await.is_ok()
+    }
+
+    /// Has `told` called when another replica ends a lease of this one. It runs on the
+    /// control thread: it must be short and must not wait. The first call counts.
+    pub fn on_gone(&self, told: impl Fn(&LeaseKey) + Send + Sync + 'static) {
+        let _ = self.shared.gone.set(Box::new(told));
     }
 
     /// The name of this run of the replica, as it stands in the store.
@@ -256,15 +290,24 @@ impl Drop for Unfinished {
 fn is_control(verb: &Verb<LeaseKey>) -> bool {
     match verb {
         Verb::Renew(_) | Verb::Heartbeat { .. } => true,
-        Verb::Acquire { .. } | Verb::Raise { .. } | Verb::Alive(_) | Verb::Release { .. } => false,
+        Verb::Acquire { .. }
+        | Verb::Raise { .. }
+        | Verb::Alive(_)
+        | Verb::Release { .. }
+        | Verb::Hint(_)
+        | Verb::Void { .. }
+        | Verb::End(_) => false,
     }
 }
 
 impl Shared {
     /// The control thread.
     async fn run(self: Arc<Self>, look: Ms) {
-        let woken = |key| self.step(Event::Woken(key));
-        let listening = self.store.listen(self.me, &woken);
+        let heard = |notice| match notice {
+            Notice::Free(key) => self.step(Event::Woken(key)),
+            Notice::Gone(key) => self.gone.get().into_iter().for_each(|told| told(&key)),
+        };
+        let listening = self.store.listen(self.me, &heard);
         let ticking = async {
             loop {
                 self.step(Event::Tick);
@@ -352,7 +395,10 @@ impl Shared {
         for effect in effects {
             match effect {
                 Effect::Send(seq, verb) => todo.calls.push((seq, verb)),
-                Effect::Granted(ticket, token) => state.tell_grant(ticket, Ok(token)),
+                Effect::Granted(ticket, token) => {
+                    let hint = state.protocol.hint(ticket);
+                    state.tell_grant(ticket, Ok((token, hint)));
+                }
                 Effect::Denied(ticket) => state.tell_grant(ticket, Err(AcquireError::Away)),
                 Effect::Raised(ticket, token) => state.tell_raise(ticket, Ok(token)),
                 Effect::NotRaised(ticket) => state.tell_raise(ticket, Err(RaiseError::Away)),
@@ -437,7 +483,7 @@ impl State {
         self.protocol.step(now, event)
     }
 
-    fn tell_grant(&mut self, ticket: Ticket, answer: Result<i64, AcquireError>) {
+    fn tell_grant(&mut self, ticket: Ticket, answer: Granted) {
         if let Some(grant) = self.pending.get_mut(&ticket).and_then(|pending| pending.grant.take()) {
             // One who left gives the ticket back by itself.
             let _ = grant.send(answer);

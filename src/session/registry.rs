@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ids::{SandboxId, TenantId};
 use crate::session::entry::Session;
+use crate::session::stop::Cause;
 use crate::store::Store;
 
 /// The map of sessions.
@@ -40,6 +41,17 @@ impl Registry {
             sessions.remove(&key);
         }
         unused
+    }
+
+    /// Ends the script that writes to a sandbox that is gone, if one runs here.
+    pub(crate) fn end_writer(&self, tenant: &TenantId, sandbox: SandboxId) {
+        let session = self.lock().get(&(tenant.clone(), sandbox)).cloned();
+        if let Some(session) = session {
+            session.forget();
+            if let Some(writer) = session.writer() {
+                writer.stop(Cause::Deleted);
+            }
+        }
     }
 
     /// All sessions as of now.

@@ -6,6 +6,7 @@ mod crowd;
 mod deletion;
 mod faults;
 mod figures;
+mod hints;
 mod inject;
 mod record;
 mod record_checks;

@@ -34,6 +34,7 @@ mod outcome;
 mod proxy_rig;
 mod readme;
 mod real_tree;
+mod redis_health;
 mod sessions;
 mod store_conformance;
 mod store_postgres;

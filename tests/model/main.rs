@@ -137,6 +137,20 @@ fn twin_whose_store_forgets_who_waited() {
 }
 
 #[test]
+fn twin_whose_store_leaves_the_hint_to_be_read_while_the_lease_is_held() {
+    let setting = timely(Mode::Lease, 4, [1, 1], NO_FAULTS);
+    let setting = Setting { table_rule: Some(TableRule::HintTaken), ..setting };
+    refuted(&setting, world::HINT_NEWEST);
+}
+
+#[test]
+fn twin_whose_store_believes_a_late_release() {
+    let setting = timely(Mode::Lease, 8, [1, 1], ONE_SLOW_CALL);
+    let setting = Setting { table_rule: Some(TableRule::HintByHolder), ..setting };
+    refuted(&setting, world::HINT_NEWEST);
+}
+
+#[test]
 fn twin_whose_store_ignores_the_floor() {
     let setting = timely(Mode::Lease, 5, [2, 1], Faults { flushes: 1, ..NO_FAULTS });
     let setting = Setting { table_rule: Some(TableRule::AboveFloor), ..setting };

@@ -256,7 +256,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
             _ => Some(now + 2 * lease),
         };
         entry.phase = Phase::Leaving(Leaving { give_up, retry: None });
-        let verb = Verb::Release { key: entry.key.clone(), claim };
+        let verb = Verb::Release { key: entry.key.clone(), claim, parting: entry.parting };
         self.send(now, About::Release(ticket), verb, out);
     }
 
