@@ -5,6 +5,7 @@ pub mod cases;
 pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
+pub mod memory_store;
 pub mod model;
 pub mod postgres;
 pub mod proxy;

@@ -7,7 +7,8 @@ use sqlfs::store::{Options, Store};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row, raw_sql};
 
-use super::audit;
+use super::{audit, rig_memory};
+use crate::support::memory_store::MemoryStore;
 use crate::support::postgres::Database;
 
 pub struct Rig {
@@ -18,6 +19,7 @@ pub struct Rig {
 enum Tables {
     Postgres(Database),
     Sqlite { file: PathBuf, _folder: tempfile::TempDir },
+    Memory(Arc<MemoryStore>),
 }
 
 impl Rig {
@@ -36,6 +38,11 @@ impl Rig {
         Self { store, tables: Tables::Sqlite { file, _folder: folder } }
     }
 
+    pub fn memory() -> Self {
+        let store = Arc::new(MemoryStore::default());
+        Self { store: store.clone(), tables: Tables::Memory(store) }
+    }
+
     pub fn is_postgres(&self) -> bool {
         matches!(self.tables, Tables::Postgres(_))
     }
@@ -47,6 +54,12 @@ impl Rig {
             Tables::Sqlite { file, .. } => {
                 let mut connection =
                     SqliteConnectOptions::new().filename(file).connect().await.expect("the file");
+                let row = connection.fetch_one(AssertSqlSafe(sql)).await;
+                row.and_then(|row| row.try_get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
+            }
+            Tables::Memory(store) => {
+                let tables = store.tables().clone();
+                let mut connection = rig_memory::dump(&tables).await;
                 let row = connection.fetch_one(AssertSqlSafe(sql)).await;
                 row.and_then(|row| row.try_get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
             }
@@ -62,6 +75,14 @@ impl Rig {
                     SqliteConnectOptions::new().filename(file).connect().await.expect("the file");
                 let done = raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await;
                 done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+            }
+            Tables::Memory(store) => {
+                let mut tables = store.tables().clone();
+                let mut connection = rig_memory::dump(&tables).await;
+                let done = raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await;
+                done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+                rig_memory::read_back(&mut connection, &mut tables).await;
+                *store.tables() = tables;
             }
         }
     }
