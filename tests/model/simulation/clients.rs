@@ -115,7 +115,7 @@ impl Load {
     /// Runs one; whether it was acknowledged.
     async fn exec(&self, replica: &Replica, script: Script, hang_up: Option<Ms>) -> bool {
         let world = &self.fleet.world;
-        let wrong_mode = script.act != Act::Read && world.below(40) == 0;
+        let wrong_mode = script.act != Act::Read && world.faults_on() && world.below(40) == 0;
         let snapshot = world.below(2) == 0;
         let reads = script.act == Act::Read || wrong_mode;
         let request = ExecRequest {
@@ -125,7 +125,7 @@ impl Load {
             stdin: None,
             args: Vec::new(),
             // Some are cut off.
-            timeout: Duration::from_millis(if world.below(30) == 0 { 100 } else { 60_000 }),
+            timeout: Duration::from_millis(if world.faults_on() && world.below(30) == 0 { 100 } else { 60_000 }),
             mode: if reads { ExecMode::Read { snapshot } } else { ExecMode::Write },
             rollback_on_error: true,
             dry_run: false,

@@ -9,7 +9,7 @@ use sqlfs::lease::keys::LeaseKey;
 use super::clients::Load;
 use super::fleet::Fleet;
 use super::history;
-use super::plan::{LEASE, Mutation, Plan, Rng};
+use super::plan::{LEASE, LEASE_CALL, Mutation, Plan, Rng};
 use super::world::{World, lock, pause, tenant};
 
 /// What came of a seed.
@@ -46,6 +46,8 @@ pub fn run(seed: u64, mutation: Option<Mutation>, shown: bool) -> Report {
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Beyond the lease: calls that are still on their way when the last fault ends.
 const SLACK: u64 = 1_500;
+/// By then a call that met the last fault has failed.
+const FAILED: u64 = LEASE_CALL + 100;
 
 async fn live(world: &Arc<World>) -> usize {
     let fleet = Fleet::start(world.clone());
@@ -87,8 +89,9 @@ async fn live(world: &Arc<World>) -> usize {
 
 /// G8, and that nothing is left behind.
 async fn recover(world: &World, fleet: &Fleet, load: &Load) {
+    pause(FAILED).await;
+    let limit = Duration::from_millis(LEASE + SLACK - FAILED);
     for sandbox in 0..world.plan.sandboxes {
-        let limit = Duration::from_millis(LEASE + SLACK);
         for place in 0..world.plan.replicas {
             let Some(replica) = fleet.at(place) else { continue };
             match tokio::time::timeout(limit, load.last(&replica, sandbox)).await {
