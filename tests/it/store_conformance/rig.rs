@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sqlfs::store::{Options, Store};
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row, raw_sql};
+use tokio::sync::Mutex;
 
 use super::{audit, rig_memory};
 use crate::support::memory_store::MemoryStore;
@@ -19,7 +20,7 @@ pub struct Rig {
 enum Tables {
     Postgres(Database),
     Sqlite { file: PathBuf, _folder: tempfile::TempDir },
-    Memory(Arc<MemoryStore>),
+    Memory { store: Arc<MemoryStore>, copy: Mutex<Option<(u64, SqliteConnection)>> },
 }
 
 impl Rig {
@@ -40,7 +41,7 @@ impl Rig {
 
     pub fn memory() -> Self {
         let store = Arc::new(MemoryStore::default());
-        Self { store: store.clone(), tables: Tables::Memory(store) }
+        Self { store: store.clone(), tables: Tables::Memory { store, copy: Mutex::default() } }
     }
 
     pub fn is_postgres(&self) -> bool {
@@ -57,11 +58,18 @@ impl Rig {
                 let row = connection.fetch_one(AssertSqlSafe(sql)).await;
                 row.and_then(|row| row.try_get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
             }
-            Tables::Memory(store) => {
-                let tables = store.tables().clone();
-                let mut connection = rig_memory::dump(&tables).await;
+            Tables::Memory { store, copy } => {
+                // Copied anew when the store was called since.
+                let calls = store.statements();
+                let (mut copy, tables) = (copy.lock().await, store.tables().clone());
+                let (_, mut connection) = match copy.take() {
+                    Some(fresh) if fresh.0 == calls => fresh,
+                    Some(_) | None => (calls, rig_memory::dump(&tables).await),
+                };
                 let row = connection.fetch_one(AssertSqlSafe(sql)).await;
-                row.and_then(|row| row.try_get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
+                let number = row.and_then(|row| row.try_get(0));
+                *copy = Some((calls, connection));
+                number.unwrap_or_else(|error| panic!("{sql}: {error}"))
             }
         }
     }
@@ -76,7 +84,8 @@ impl Rig {
                 let done = raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await;
                 done.unwrap_or_else(|error| panic!("{sql}: {error}"));
             }
-            Tables::Memory(store) => {
+            Tables::Memory { store, copy } => {
+                *copy.lock().await = None;
                 let mut tables = store.tables().clone();
                 let mut connection = rig_memory::dump(&tables).await;
                 let done = raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await;

@@ -6,7 +6,7 @@ use sqlfs::fs::change_set::InodeRow;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Row, query, raw_sql};
 
-use crate::support::memory_store::{Sandbox, Tables};
+use crate::support::memory_store::rows::{Sandbox, Tables};
 
 const SCHEMA: &str = include_str!("../../../migrations/sqlite/0001_first.sql");
 

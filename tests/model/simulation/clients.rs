@@ -99,7 +99,7 @@ impl Load {
         };
         let ms = match world.below(12) {
             0 => world.between(500, 2 * LEASE),
-            1..=5 => world.between(20, 300),
+            1..=7 => world.between(20, 400),
             _ => world.below(10),
         };
         let sandbox = world.below(world.plan.sandboxes as u64) as usize;
@@ -192,6 +192,7 @@ impl Load {
             SessionError::StoreUnavailable => "store unavailable",
             SessionError::CoordinationUnavailable => "coordination unavailable",
             SessionError::LeaseTimeout(_) => "lease timeout",
+            SessionError::ShuttingDown => "shutting down",
             SessionError::Timeout { .. } => "script timed out",
             SessionError::ReadOnlyViolation { .. } => "write in a read exec",
             other => {

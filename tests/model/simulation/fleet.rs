@@ -60,6 +60,7 @@ impl Replica {
         let settings = Settings {
             acquire_timeout: Duration::from_secs(60),
             resolve_timeout: Duration::from_secs(10),
+            drain: Duration::from_millis(800),
             max_execs: 8,
             max_execs_per_owner: 8,
             ..Settings::default()
@@ -116,6 +117,7 @@ impl Fleet {
         let world = self.world.clone();
         let kinds: Vec<Fault> = [
             (world.plan.crashes, Fault::Crash),
+            (world.plan.restarts, Fault::Restart),
             (world.plan.pauses, Fault::Pause),
             (world.plan.flushes, Fault::Flush),
             (world.plan.outages, Fault::Outage),
@@ -151,6 +153,17 @@ impl Fleet {
                 let down = world.between(10, 2 * LEASE);
                 tokio::spawn(async move {
                     pause(down).await;
+                    fleet.revive(place);
+                });
+            }
+            Fault::Restart => {
+                world.count("restart");
+                world.note(format_args!("{} is to end", replica.gate.name()));
+                lock(&self.places)[place] = None;
+                tokio::spawn(async move {
+                    replica.service.shutdown().await;
+                    world.note(format_args!("{} has ended", replica.gate.name()));
+                    world.must_rest(&replica.gate);
                     fleet.revive(place);
                 });
             }
@@ -220,6 +233,7 @@ impl Fleet {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     Crash,
+    Restart,
     Pause,
     Flush,
     Outage,

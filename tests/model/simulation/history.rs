@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlfs::fs::{NodeBody, Tree};
-use sqlfs::ids::SandboxId;
+use sqlfs::ids::{SandboxId, Sha256};
 use sqlfs::lease::verbs::Ms;
 use sqlfs::store::{Loaded, Store};
 
 use super::clients::{Outcome, Record};
 use super::scripts::{ACCOUNTS, Act, BALANCE, COUNTER, LOG};
-use super::world::{Run, World, lock};
+use super::world::{Run, World, lock, owner};
 
 /// What a sandbox holds, as `Act::Read` prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,8 +99,56 @@ pub async fn check(world: &World, index: usize, history: &[Record]) -> Result<()
     if !versions.values().is_sorted() {
         return Err(format!("G2: the order of versions is not that of effects: {versions:?}"));
     }
+    check_log(world, id, &own, &places)?;
+    if world.plan.is_quiet() {
+        check_quiet(&own)?;
+    }
     check_outputs(&own, &last, &acts, &versions)?;
     check_real_time(&own)
+}
+
+/// The exec log knows each version, who made it, and with which script.
+fn check_log(
+    world: &World,
+    id: SandboxId,
+    own: &[&Record],
+    places: &BTreeMap<u32, usize>,
+) -> Result<(), String> {
+    let tables = world.store.tables();
+    let sandbox = &tables.sandboxes[&id];
+    let committed = sandbox.log.values().filter(|it| it.committed && it.request_id != "create");
+    let logged: BTreeMap<&str, _> = committed.map(|it| (it.request_id.as_str(), it)).collect();
+    if sandbox.log.len() as i64 != sandbox.row.version + 1 {
+        return Err(format!("{} versions, {} in the log", sandbox.row.version + 1, sandbox.log.len()));
+    }
+    for it in own {
+        let row = logged.get(it.script.id.to_string().as_str());
+        if row.is_some() != places.contains_key(&it.script.id) {
+            return Err(format!("the exec log and the files do not agree on {it:?}"));
+        }
+        if let Some(row) = row
+            && (row.actor != *owner().0
+                || row.script_sha256 != Some(Sha256::of(it.script.to_string().as_bytes()))
+                || row.duration_ms < it.script.ms as i64
+                || row.started_at_ns == 0)
+        {
+            return Err(format!("the exec log has {row:?} of {it:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Without faults nothing is refused but what could never be done.
+fn check_quiet(own: &[&Record]) -> Result<(), String> {
+    for it in own {
+        match it.outcome {
+            Outcome::Done { .. } | Outcome::Refused("script timed out" | "write in a read exec") => {}
+            Outcome::Refused(_) | Outcome::Unknown | Outcome::NoReply => {
+                return Err(format!("without any fault: {it:?}"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Each output is of the version that the reply names.

@@ -113,6 +113,12 @@ impl LeaseStore for LeaseNet {
         self.gate.pass().await;
         let answer = self.send(verb).await;
         self.gate.pass().await;
+        if let Ok(Answer::Raised(Some(_))) = answer {
+            self.world.count("token raised");
+        }
+        if let (Verb::Acquire { evict: Some(_), .. }, Ok(Answer::Acquired { .. })) = (verb, &answer) {
+            self.world.count("lease of a dead replica taken");
+        }
         self.world.note(format_args!("{} {} {}", self.gate.name(), name(verb), Told(&answer)));
         answer
     }

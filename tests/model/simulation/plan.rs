@@ -69,6 +69,8 @@ pub struct Plan {
     /// Thousandths of execs whose client hangs up.
     pub hang_ups: u64,
     pub crashes: bool,
+    /// Replicas that end in order and start again.
+    pub restarts: bool,
     pub pauses: bool,
     pub flushes: bool,
     /// Times in which a replica does not reach the store.
@@ -84,7 +86,7 @@ impl Plan {
         let clients = 2 + rng.below(4) as usize;
         let mut some = |rate: u64| if faulty && rng.coin() { 1 + rng.below(rate) } else { 0 };
         let (lease_faults, store_faults, hang_ups) = (some(150), some(150), some(60));
-        let (crashes, pauses) = (some(1) > 0, some(1) > 0);
+        let (crashes, restarts, pauses) = (some(1) > 0, some(1) > 0, some(1) > 0);
         let (outages, partitions) = (some(1) > 0, some(1) > 0);
         let flushes = faulty && rng.below(4) == 0;
         Self {
@@ -99,6 +101,7 @@ impl Plan {
             store_faults,
             hang_ups,
             crashes,
+            restarts,
             pauses,
             flushes,
             outages,
@@ -109,7 +112,7 @@ impl Plan {
     /// Nothing happens but waiting for each other.
     pub fn is_quiet(&self) -> bool {
         self.lease_faults + self.store_faults + self.hang_ups == 0
-            && !(self.crashes || self.pauses || self.flushes || self.outages || self.partitions)
+            && !(self.crashes || self.restarts || self.pauses || self.flushes || self.outages || self.partitions)
     }
 
     /// Whether at most one script of a sandbox may run at a time: the lease store keeps

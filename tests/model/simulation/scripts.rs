@@ -142,6 +142,8 @@ impl Commands {
         if job.env.contains_key("SQLFS_FENCING_TOKEN") {
             let sandbox = lock(&world.sandboxes)[script.sandbox];
             world.must_hold(self.me, &self.gate, sandbox, "a script starts");
+        } else {
+            world.count("ran without a lease");
         }
         let mut runs = lock(&world.runs);
         runs.push(Run {

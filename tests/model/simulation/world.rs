@@ -179,6 +179,14 @@ impl World {
             self.breach(format!("{what} on {name} in sandbox {index} under a lease that is not held"));
         }
     }
+
+    /// That no script of this replica runs.
+    pub fn must_rest(&self, gate: &Arc<Gate>) {
+        let runs = lock(&self.runs);
+        if let Some(run) = runs.iter().find(|run| run.ended.is_none() && Arc::ptr_eq(&run.gate, gate)) {
+            self.breach(format!("script {} runs on {}, which has ended", run.id, gate.name()));
+        }
+    }
 }
 
 pub async fn pause(ms: Ms) {

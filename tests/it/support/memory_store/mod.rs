@@ -12,10 +12,10 @@ use sqlfs::fs::ChangeSet;
 use sqlfs::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 use sqlfs::store::*;
 
-mod rows;
+pub mod rows;
 mod tables;
 
-pub use rows::{Logged, Sandbox, Tables, Versioned};
+use rows::Tables;
 
 /// Above this sum, contents do not travel with the commit.
 const FLUSH_BYTES: usize = 8 << 20;
