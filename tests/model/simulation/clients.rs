@@ -5,13 +5,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sqlfs::ids::{Caller, Version};
+use sqlfs::fs::{ChangeSet, Mode, Tree, WorkingCopy};
+use sqlfs::ids::{Caller, ExecId, Head, SandboxId, Version};
 use sqlfs::lease::verbs::Ms;
-use sqlfs::session::{Create, ExecMode, ExecReply, ExecRequest, SessionError};
+use sqlfs::session::{ExecMode, ExecReply, ExecRequest, SessionError, Settings};
+use sqlfs::store::{NewSandbox, Store};
 
 use super::fleet::{Fleet, Replica};
 use super::plan::LEASE;
-use super::scripts::{ACCOUNTS, Act, BALANCE, COUNTER, LOG, Script};
+use super::scripts::{ACCOUNTS, Act, BALANCE, BANK, COUNTER, LOG, NOW_NS, Nothing, Script};
 use super::world::{lock, owner, pause, tenant};
 
 /// What a client knows of one exec.
@@ -42,7 +44,18 @@ pub enum Outcome {
 pub struct Load {
     pub fleet: Arc<Fleet>,
     pub history: Mutex<Vec<Record>>,
+    pub deletions: Mutex<Vec<Deletion>>,
     ids: AtomicU32,
+}
+
+/// A deletion, as its client knows it.
+#[derive(Debug)]
+pub struct Deletion {
+    pub sandbox: usize,
+    pub sent: u64,
+    pub answered: u64,
+    /// Acknowledged.
+    pub done: bool,
 }
 
 pub fn caller() -> Caller {
@@ -51,20 +64,29 @@ pub fn caller() -> Caller {
 
 impl Load {
     pub fn new(fleet: Arc<Fleet>) -> Arc<Self> {
-        Arc::new(Self { fleet, history: Mutex::default(), ids: AtomicU32::new(1) })
+        Arc::new(Self { fleet, history: Mutex::default(), deletions: Mutex::default(), ids: AtomicU32::new(1) })
     }
 
-    /// Makes the sandboxes, before any fault.
+    /// Makes a sandbox with its files, past the service, which would use a thread for it.
     pub async fn prepare(&self) {
         let world = &self.fleet.world;
-        let mut files = BTreeMap::from([(LOG.to_owned(), "0\n".into()), (COUNTER.to_owned(), "0\n".into())]);
-        files.extend(ACCOUNTS.map(|path| (path.to_owned(), format!("{BALANCE}\n"))));
-        for _ in 0..world.plan.sandboxes {
-            let replica = self.fleet.at(0).expect("nothing has crashed yet");
-            let create = Create { files: files.clone(), ..Create::default() };
-            let row = replica.service.create(&caller(), "create", create).await.expect("created");
-            lock(&world.sandboxes).push(row.id);
-        }
+        let new = NewSandbox {
+            id: SandboxId::random(),
+            owner: owner(),
+            name: None,
+            unique: false,
+            env: BTreeMap::new(),
+            python: false,
+            javascript: false,
+            network: None,
+            cwd: "/home/user".into(),
+            head: Head::random(),
+            created_at_ns: NOW_NS,
+            request_id: "create".into(),
+            exec: ExecId::random(),
+        };
+        world.store.create(&new, &first_files()).await.expect("created");
+        lock(&world.sandboxes).push(new.id);
     }
 
     /// One client: some execs, one after the other.
@@ -82,6 +104,28 @@ impl Load {
             let hang_up = world.strikes(world.plan.hang_ups).then(|| world.between(1, 800));
             self.exec(&replica, script, hang_up).await;
         }
+    }
+
+    /// Deletes a sandbox in the middle of it all.
+    pub async fn delete(self: Arc<Self>, sandbox: usize) {
+        let world = self.fleet.world.clone();
+        pause(world.between(1, 4_000)).await;
+        let Some(replica) = self.fleet.at(world.below(world.plan.replicas as u64) as usize) else { return };
+        let (sent, force) = (world.event(), world.below(2) == 0);
+        world.note(format_args!("{} <- delete {sandbox} {force}", replica.gate.name()));
+        let (id, caller) = (lock(&world.sandboxes)[sandbox], caller());
+        let deleted = tokio::select! {
+            biased;
+            () = replica.gate.crashed() => None,
+            deleted = replica.service.delete(&caller, id, force) => Some(deleted),
+        };
+        let alive = replica.gate.pass_alive().await;
+        let done = alive && matches!(deleted, Some(Ok(())));
+        world.note(format_args!("{} -> delete {sandbox} {done}", replica.gate.name()));
+        if done {
+            world.count("deleted");
+        }
+        lock(&self.deletions).push(Deletion { sandbox, sent, answered: world.event(), done });
     }
 
     fn script(&self) -> Script {
@@ -187,6 +231,7 @@ impl Load {
                 }
                 return Outcome::Unknown;
             }
+            SessionError::NotFound => "not found",
             SessionError::LeaseLost => "lease lost",
             SessionError::Conflict => "conflict",
             SessionError::StoreUnavailable => "store unavailable",
@@ -203,4 +248,20 @@ impl Load {
         world.count(name);
         Outcome::Refused(name)
     }
+}
+
+/// The rows of a sandbox with a log, a counter and accounts.
+fn first_files() -> ChangeSet {
+    let (tree, next_ino) = Tree::first(NOW_NS);
+    let quota = Settings::default().quota;
+    let files =
+        WorkingCopy::new(tree.clone(), next_ino, Mode::ReadWrite, quota, Arc::new(Nothing), || NOW_NS);
+    files.mkdir(BANK).expect("a folder");
+    files.write(LOG, b"0\n").expect("a file");
+    files.write(COUNTER, b"0\n").expect("a file");
+    for path in ACCOUNTS {
+        files.write(path, format!("{BALANCE}\n").as_bytes()).expect("a file");
+    }
+    let changes = files.finish().expect("changes");
+    tree.apply(&changes.delta).expect("a tree").whole(changes.next_ino, changes.blobs)
 }

@@ -23,7 +23,8 @@ pub struct Replica {
     pub service: Service,
     pub gate: Arc<Gate>,
     pub store: Arc<StoreNet>,
-    leases: Arc<LeaseNet>,
+    pub leases: Leases,
+    lease_net: Arc<LeaseNet>,
 
 }
 
@@ -66,9 +67,9 @@ impl Replica {
             ..Settings::default()
         };
         let stores = HashMap::from([(tenant(), store.clone() as Arc<dyn Store>)]);
-        let fleet = Coordination::Fleet { leases, when_down: world.plan.when_down };
+        let fleet = Coordination::Fleet { leases: leases.clone(), when_down: world.plan.when_down };
         let service = Service::coordinated(settings, stores, commands, cache, fleet);
-        Self { service, gate, store, leases: net }
+        Self { service, gate, store, leases, lease_net: net }
     }
 
     /// Whether its way to the store was cut, or itself stopped, at some time since.
@@ -195,10 +196,10 @@ impl Fleet {
                 world.count("lease store away");
                 let away = world.between(50, 2 * LEASE);
                 world.note(format_args!("{} does not reach the lease store for {away} ms", replica.gate.name()));
-                replica.leases.away.store(true, Ordering::Relaxed);
+                replica.lease_net.away.store(true, Ordering::Relaxed);
                 tokio::spawn(async move {
                     pause(away).await;
-                    replica.leases.away.store(false, Ordering::Relaxed);
+                    replica.lease_net.away.store(false, Ordering::Relaxed);
                 });
             }
             Fault::Flush => {}
@@ -210,7 +211,7 @@ impl Fleet {
         for place in 0..self.world.plan.replicas {
             self.revive(place);
             if let Some(replica) = self.at(place) {
-                replica.leases.away.store(false, Ordering::Relaxed);
+                replica.lease_net.away.store(false, Ordering::Relaxed);
                 let until = &replica.store.away_until;
                 until.fetch_min(self.world.now(), Ordering::Relaxed);
                 if !replica.gate.is_open() {

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use sqlfs::fs::change_set::DirentRow;
 use sqlfs::fs::{NodeBody, Tree};
 use sqlfs::ids::{SandboxId, Sha256};
 use sqlfs::lease::verbs::Ms;
-use sqlfs::store::{Loaded, Store};
 
-use super::clients::{Outcome, Record};
+use super::clients::{Deletion, Outcome, Record};
 use super::scripts::{ACCOUNTS, Act, BALANCE, COUNTER, LOG};
 use super::world::{Run, World, lock, owner};
 
@@ -46,25 +46,29 @@ impl State {
     }
 }
 
-/// The state that the store holds in the end.
-async fn stored(world: &World, id: SandboxId) -> State {
-    let (_, loaded) = world.store.load(id, None).await.expect("loaded").expect("it is there");
-    let Loaded::Full { inodes, dirents } = loaded else { panic!("a whole tree was asked for") };
+/// The state that the store holds in the end, also of a sandbox that was deleted.
+fn stored(world: &World, id: SandboxId) -> State {
+    let tables = world.store.tables();
+    let sandbox = &tables.sandboxes[&id];
+    let inodes = sandbox.inodes.values().filter(|row| row.ended.is_none()).map(|row| row.it.clone());
+    let names = sandbox.names.iter().filter(|(_, row)| row.ended.is_none());
+    let dirents =
+        names.map(|((parent, name, _), row)| DirentRow { parent: *parent, name: name.clone(), ino: row.it });
+    let (inodes, dirents) = (inodes.collect(), dirents.collect());
     let tree = Tree::from_rows(inodes, dirents).expect("a tree");
     let mut texts = Vec::new();
     for path in [LOG, COUNTER].iter().chain(&ACCOUNTS) {
         let (_, node) = tree.resolve(path, true).expect("the file is there");
         let NodeBody::File { sha256: Some(hash), .. } = node.body else { panic!("{path} is empty") };
-        let data = world.store.blobs(&[hash]).await.expect("read").remove(0).1;
-        texts.push(String::from_utf8_lossy(&data).trim().replace('\n', ","));
+        texts.push(String::from_utf8_lossy(&tables.blobs[&hash]).trim().replace('\n', ","));
     }
     State::parse(&texts.join(" ")).expect("a state")
 }
 
 /// Checks the history of one sandbox; `Err` says what is wrong.
-pub async fn check(world: &World, index: usize, history: &[Record]) -> Result<(), String> {
+pub fn check(world: &World, index: usize, history: &[Record], deletions: &[Deletion]) -> Result<(), String> {
     let id = lock(&world.sandboxes)[index];
-    let last = stored(world, id).await;
+    let last = stored(world, id);
     let own: Vec<&Record> = history.iter().filter(|it| it.script.sandbox == index).collect();
     let acts: BTreeMap<u32, Act> = own.iter().map(|it| (it.script.id, it.script.act)).collect();
     let places: BTreeMap<u32, usize> = last.ids.iter().zip(0..).map(|(id, at)| (*id, at)).collect();
@@ -103,6 +107,7 @@ pub async fn check(world: &World, index: usize, history: &[Record]) -> Result<()
     if world.plan.is_quiet() {
         check_quiet(&own)?;
     }
+    check_deletion(world, id, &own, deletions.iter().find(|it| it.sandbox == index))?;
     check_outputs(&own, &last, &acts, &versions)?;
     check_real_time(&own)
 }
@@ -133,6 +138,28 @@ fn check_log(
                 || row.started_at_ns == 0)
         {
             return Err(format!("the exec log has {row:?} of {it:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// What was deleted is gone for whoever comes later; nothing else is ever gone.
+fn check_deletion(
+    world: &World,
+    id: SandboxId,
+    own: &[&Record],
+    deletion: Option<&Deletion>,
+) -> Result<(), String> {
+    let gone = world.store.tables().sandboxes[&id].deleted_at_ns.is_some();
+    if deletion.map_or(gone, |it| it.done && !gone) {
+        return Err(format!("gone: {gone}, after {deletion:?}"));
+    }
+    for it in own {
+        let served = matches!(it.outcome, Outcome::Done { .. });
+        let after = deletion.is_some_and(|deletion| deletion.done && deletion.answered < it.sent);
+        let before = deletion.is_none_or(|deletion| it.answered < deletion.sent);
+        if served && after || before && matches!(it.outcome, Outcome::Refused("not found")) {
+            return Err(format!("{it:?}, with {deletion:?}"));
         }
     }
     Ok(())

@@ -68,6 +68,8 @@ pub struct Plan {
     pub store_faults: u64,
     /// Thousandths of execs whose client hangs up.
     pub hang_ups: u64,
+    /// The last sandbox is deleted while it is used.
+    pub deletes: bool,
     pub crashes: bool,
     /// Replicas that end in order and start again.
     pub restarts: bool,
@@ -88,11 +90,13 @@ impl Plan {
         let (lease_faults, store_faults, hang_ups) = (some(150), some(150), some(60));
         let (crashes, restarts, pauses) = (some(1) > 0, some(1) > 0, some(1) > 0);
         let (outages, partitions) = (some(1) > 0, some(1) > 0);
+        let sandboxes = 1 + usize::from(rng.below(3) == 0);
+        let deletes = sandboxes > 1 && rng.coin();
         let flushes = faulty && rng.below(4) == 0;
         Self {
             mutation,
             replicas,
-            sandboxes: 1 + usize::from(rng.below(3) == 0),
+            sandboxes,
             clients,
             execs: (10 + rng.below(31) as usize).div_ceil(clients),
             mode: if rng.coin() { Mode::Lease } else { Mode::Preemptible },
@@ -100,6 +104,7 @@ impl Plan {
             lease_faults,
             store_faults,
             hang_ups,
+            deletes,
             crashes,
             restarts,
             pauses,
@@ -112,7 +117,7 @@ impl Plan {
     /// Nothing happens but waiting for each other.
     pub fn is_quiet(&self) -> bool {
         self.lease_faults + self.store_faults + self.hang_ups == 0
-            && !(self.crashes || self.restarts || self.pauses || self.flushes || self.outages || self.partitions)
+            && !(self.deletes || self.crashes || self.restarts || self.pauses || self.flushes || self.outages || self.partitions)
     }
 
     /// Whether at most one script of a sandbox may run at a time: the lease store keeps

@@ -44,6 +44,8 @@ pub fn run(seed: u64, mutation: Option<Mutation>, shown: bool) -> Report {
 /// Longest time that a client may have to wait for an answer once all faults are over:
 /// the acquire timeout, and some.
 const PATIENCE: Duration = Duration::from_secs(300);
+/// An idle replica ends at once; it waits for the lease store for 2 s at most.
+const DRAIN: Duration = Duration::from_secs(3);
 /// Beyond the lease: calls that are still on their way when the last fault ends.
 const SLACK: u64 = 1_500;
 /// By then a call that met the last fault has failed.
@@ -52,10 +54,16 @@ const FAILED: u64 = LEASE_CALL + 100;
 async fn live(world: &Arc<World>) -> usize {
     let fleet = Fleet::start(world.clone());
     let load = Load::new(fleet.clone());
-    load.prepare().await;
+    for _ in 0..world.plan.sandboxes {
+        load.prepare().await;
+    }
     world.switch_faults(true);
     let faults = tokio::spawn(fleet.clone().suffer());
-    let clients: Vec<_> = (0..world.plan.clients).map(|_| tokio::spawn(load.clone().client())).collect();
+    let mut clients: Vec<_> =
+        (0..world.plan.clients).map(|_| tokio::spawn(load.clone().client())).collect();
+    if world.plan.deletes {
+        clients.push(tokio::spawn(load.clone().delete(world.plan.sandboxes - 1)));
+    }
     // Faults last as long as there is load, but not so long that nothing else is left.
     let storm = async {
         for client in clients {
@@ -74,7 +82,7 @@ async fn live(world: &Arc<World>) -> usize {
     recover(world, &fleet, &load).await;
     let records = std::mem::take(&mut *lock(&load.history));
     for index in 0..world.plan.sandboxes {
-        if let Err(text) = history::check(world, index, &records).await {
+        if let Err(text) = history::check(world, index, &records, &lock(&load.deletions)) {
             world.breach(text);
         }
     }
@@ -91,21 +99,38 @@ async fn live(world: &Arc<World>) -> usize {
 async fn recover(world: &World, fleet: &Fleet, load: &Load) {
     pause(FAILED).await;
     let limit = Duration::from_millis(LEASE + SLACK - FAILED);
+    let deleted: Vec<usize> = lock(&load.deletions).iter().map(|it| it.sandbox).collect();
     for sandbox in 0..world.plan.sandboxes {
         for place in 0..world.plan.replicas {
             let Some(replica) = fleet.at(place) else { continue };
             match tokio::time::timeout(limit, load.last(&replica, sandbox)).await {
                 Ok(true) => {}
+                // It is gone, or goes when the deletion arrives.
+                Ok(false) if deleted.contains(&sandbox) => {}
                 Ok(false) => world.breach(format!("G8: a write on r{place} is refused although all is well")),
                 Err(_) => world.breach(format!("G8: sandbox {sandbox} cannot be used on r{place} after a lease")),
             }
+        }
+    }
+    // A drain ends whatever the fleet went through, and gives all leases back.
+    for place in 0..world.plan.replicas {
+        let Some(replica) = fleet.at(place) else { continue };
+        if tokio::time::timeout(DRAIN, replica.service.shutdown()).await.is_err() {
+            world.breach(format!("r{place} cannot be shut down"));
+        }
+        world.must_rest(&replica.gate);
+        if !replica.leases.close(Duration::from_millis(LEASE)).await {
+            world.breach(format!("r{place} has leases that it does not give back"));
         }
     }
     pause(3 * LEASE).await;
     let table = lock(&world.table);
     for sandbox in lock(&world.sandboxes).iter() {
         let key = LeaseKey { tenant: tenant(), sandbox: *sandbox };
-        if let Some(claim) = table.claim(world.now(), &key) {
+        // What a dead replica held of a deleted sandbox nobody ever asks for again.
+        let forgotten = world.store.tables().sandboxes[sandbox].deleted_at_ns.is_some();
+        let claim = table.claim(world.now(), &key);
+        if let Some(claim) = claim.filter(|claim| !forgotten || table.is_alive(world.now(), claim.owner)) {
             world.breach(format!("the lease of {claim} is never given back"));
         }
         if !table.waiting(world.now(), &key).is_empty() {

@@ -6,9 +6,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use sqlfs::clock;
 use sqlfs::exec::{Control, End, Ended, Interpreter, Job, Stream};
-use sqlfs::fs::{ChangeSet, ContentCache, Errno, Fatal, Mode, WorkingCopy};
+use sqlfs::fs::{
+    ChangeSet, ContentCache, ContentSource, ContentUnavailable, Errno, Fatal, Mode, WorkingCopy,
+};
+use sqlfs::ids::Sha256;
 use sqlfs::lease::verbs::{Incarnation, Ms};
 use sqlfs::store::Store;
 
@@ -19,6 +23,7 @@ use super::world::{Run, World, lock, pause, tenant};
 pub const LOG: &str = "/home/user/log";
 pub const COUNTER: &str = "/home/user/counter";
 pub const ACCOUNTS: [&str; 3] = ["/home/user/bank/a", "/home/user/bank/b", "/home/user/bank/c"];
+pub const BANK: &str = "/home/user/bank";
 pub const BALANCE: i64 = 100;
 
 /// What a script does.
@@ -212,7 +217,16 @@ impl Commands {
 }
 
 /// File times tell nothing here.
-const NOW_NS: i64 = 1_700_000_000_000_000_000;
+pub const NOW_NS: i64 = 1_700_000_000_000_000_000;
+
+/// A source that has no contents.
+pub struct Nothing;
+
+impl ContentSource for Nothing {
+    fn read(&self, _sha256: &Sha256, _size: u64) -> Result<Bytes, ContentUnavailable> {
+        Err(ContentUnavailable)
+    }
+}
 
 fn ended(end: End, cwd: String, began: clock::Instant) -> Ended {
     Ended { end, cwd, changes: ChangeSet::default(), duration: began.elapsed(), warnings: Vec::new() }
