@@ -12,7 +12,10 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
     ("lib", &[]),
     ("cli", &["app", "clock", "config", "http", "ids", "store", "telemetry"]),
-    ("app", &["clock", "config", "exec", "fs", "http", "ids", "lease", "random", "session", "store", "telemetry"]),
+    (
+        "app",
+        &["clock", "config", "exec", "fs", "http", "ids", "lease", "random", "session", "store", "telemetry"],
+    ),
     ("http", &["clock", "config", "exec", "fs", "ids", "random", "session"]),
     ("session", &["clock", "config", "exec", "fs", "ids", "lease", "random", "store"]),
     ("lease", &["clock", "ids", "random"]),

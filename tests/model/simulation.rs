@@ -19,10 +19,10 @@ mod world;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use run::{Report, run};
+use run::{Report, replay, run};
 
 /// Seeds of a usual run; the numbers begin with 1.
-const SEEDS: u64 = 10_000;
+const SEEDS: u64 = 20_000;
 
 fn chosen_seed() -> Option<u64> {
     let text = std::env::var_os("SQLFS_TEST_SEED")?;
@@ -97,7 +97,7 @@ fn every_guarantee_holds_in_every_run() {
         assert_eq!(report.breach, None, "seed {seed}");
         return;
     }
-    let seeds = if std::env::var_os("SQLFS_TEST_LONG").is_some() { 50 * SEEDS } else { SEEDS };
+    let seeds = if std::env::var_os("SQLFS_TEST_LONG").is_some() { 20 * SEEDS } else { SEEDS };
     let started = sqlfs::clock::now();
     let total = std::sync::Mutex::new((BTreeMap::<&str, u64>::new(), 0, None::<Report>));
     on_two_threads(seeds, |seed| {
@@ -114,11 +114,7 @@ fn every_guarantee_holds_in_every_run() {
     });
     let (counts, execs, failed) = total.into_inner().expect("no panic");
     if let Some(Report { seed, breach, .. }) = failed {
-        panic!(
-            "seed {seed}: {}\nreplay: SQLFS_TEST_SEED={seed} cargo test --test model \
-             every_guarantee_holds_in_every_run -- --nocapture",
-            breach.unwrap_or_default()
-        );
+        panic!("seed {seed}: {}\n{}", breach.unwrap_or_default(), replay(seed));
     }
     println!("{seeds} seeds, {execs} execs, {:?}", sqlfs::clock::now() - started);
     for (what, count) in &counts {

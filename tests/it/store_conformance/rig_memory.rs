@@ -31,7 +31,8 @@ pub async fn dump(tables: &Tables) -> SqliteConnection {
 pub async fn read_back(db: &mut SqliteConnection, tables: &mut Tables) {
     for row in query("SELECT id, history_from FROM sandboxes").fetch_all(db).await.expect("rows") {
         let id = sqlfs::ids::SandboxId(row.get(0));
-        tables.sandboxes.get_mut(&id).expect("no sandbox is made past the store").row.history_from = row.get(1);
+        tables.sandboxes.get_mut(&id).expect("no sandbox is made past the store").row.history_from =
+            row.get(1);
     }
 }
 

@@ -64,7 +64,12 @@ pub fn caller() -> Caller {
 
 impl Load {
     pub fn new(fleet: Arc<Fleet>) -> Arc<Self> {
-        Arc::new(Self { fleet, history: Mutex::default(), deletions: Mutex::default(), ids: AtomicU32::new(1) })
+        Arc::new(Self {
+            fleet,
+            history: Mutex::default(),
+            deletions: Mutex::default(),
+            ids: AtomicU32::new(1),
+        })
     }
 
     /// Makes a sandbox with its files, past the service, which would use a thread for it.
@@ -169,7 +174,11 @@ impl Load {
             stdin: None,
             args: Vec::new(),
             // Some are cut off.
-            timeout: Duration::from_millis(if world.faults_on() && world.below(30) == 0 { 100 } else { 60_000 }),
+            timeout: Duration::from_millis(if world.faults_on() && world.below(30) == 0 {
+                100
+            } else {
+                60_000
+            }),
             mode: if reads { ExecMode::Read { snapshot } } else { ExecMode::Write },
             rollback_on_error: true,
             dry_run: false,
@@ -178,7 +187,11 @@ impl Load {
         };
         let sandbox = lock(&world.sandboxes)[script.sandbox];
         let (sent, since) = (world.event(), world.now());
-        world.note(format_args!("{} <- {script}{}", replica.gate.name(), if reads { " (reads)" } else { "" }));
+        world.note(format_args!(
+            "{} <- {script}{}",
+            replica.gate.name(),
+            if reads { " (reads)" } else { "" }
+        ));
         let (caller, id) = (caller(), script.id.to_string());
         let exec = replica.service.exec(&caller, &id, sandbox, request, None);
         let left = async {

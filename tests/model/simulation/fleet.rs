@@ -25,7 +25,6 @@ pub struct Replica {
     pub store: Arc<StoreNet>,
     pub leases: Leases,
     lease_net: Arc<LeaseNet>,
-
 }
 
 pub struct Fleet {
@@ -37,7 +36,8 @@ pub struct Fleet {
 impl Replica {
     fn start(world: &Arc<World>, name: String) -> Self {
         let gate = Arc::new(Gate::new(name));
-        let net = Arc::new(LeaseNet { world: world.clone(), gate: gate.clone(), away: AtomicBool::new(false) });
+        let net =
+            Arc::new(LeaseNet { world: world.clone(), gate: gate.clone(), away: AtomicBool::new(false) });
         let (leases, control) =
             Leases::driven(net.clone(), world.plan.lease_config(), world.plan.without()).expect("good times");
         let held = gate.clone();
@@ -59,7 +59,7 @@ impl Replica {
             cache: cache.clone(),
         });
         let settings = Settings {
-            acquire_timeout: Duration::from_secs(60),
+            acquire_timeout: Duration::from_mins(1),
             resolve_timeout: Duration::from_secs(10),
             drain: Duration::from_millis(800),
             max_execs: 8,
@@ -195,7 +195,10 @@ impl Fleet {
             Fault::Partition => {
                 world.count("lease store away");
                 let away = world.between(50, 2 * LEASE);
-                world.note(format_args!("{} does not reach the lease store for {away} ms", replica.gate.name()));
+                world.note(format_args!(
+                    "{} does not reach the lease store for {away} ms",
+                    replica.gate.name()
+                ));
                 replica.lease_net.away.store(true, Ordering::Relaxed);
                 tokio::spawn(async move {
                     pause(away).await;

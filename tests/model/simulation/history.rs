@@ -93,11 +93,11 @@ pub fn check(world: &World, index: usize, history: &[Record], deletions: &[Delet
             (Outcome::Done { .. } | Outcome::Refused(_), Some(_)) => {
                 return Err(format!("G5: {it:?} is there"));
             }
-            (Outcome::Done { .. } | Outcome::Refused(_), None) => {}
             (Outcome::Unknown | Outcome::NoReply, _) if it.script.act == Act::Fail && there.is_some() => {
                 return Err(format!("G1: {} failed and is there", it.script.id));
             }
-            (Outcome::Unknown | Outcome::NoReply, _) => {}
+            (Outcome::Done { .. } | Outcome::Refused(_), None) | (Outcome::Unknown | Outcome::NoReply, _) => {
+            }
         }
     }
     if !versions.values().is_sorted() {
@@ -249,7 +249,9 @@ pub fn check_overlap(runs: &[Run], end: Ms) -> Result<(), String> {
     for pair in parts.windows(2) {
         let [(sandbox, _, until, one), (other_sandbox, from, _, other)] = pair else { continue };
         if sandbox == other_sandbox && from < until {
-            return Err(format!("G7: scripts {one} and {other} of sandbox {sandbox} run at once at {from} ms"));
+            return Err(format!(
+                "G7: scripts {one} and {other} of sandbox {sandbox} run at once at {from} ms"
+            ));
         }
     }
     Ok(())

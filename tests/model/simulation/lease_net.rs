@@ -129,7 +129,7 @@ impl LeaseStore for LeaseNet {
         while let Some(key) = wakes.recv().await {
             woken(key);
         }
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

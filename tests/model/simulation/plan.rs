@@ -117,7 +117,13 @@ impl Plan {
     /// Nothing happens but waiting for each other.
     pub fn is_quiet(&self) -> bool {
         self.lease_faults + self.store_faults + self.hang_ups == 0
-            && !(self.deletes || self.crashes || self.restarts || self.pauses || self.flushes || self.outages || self.partitions)
+            && !(self.deletes
+                || self.crashes
+                || self.restarts
+                || self.pauses
+                || self.flushes
+                || self.outages
+                || self.partitions)
     }
 
     /// Whether at most one script of a sandbox may run at a time: the lease store keeps

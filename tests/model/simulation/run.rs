@@ -26,6 +26,7 @@ pub struct Report {
 /// Runs one seed on this thread, in virtual time.
 pub fn run(seed: u64, mutation: Option<Mutation>, shown: bool) -> Report {
     let _seeded = sqlfs::random::seeded(seed);
+    let _named = Named(seed);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -41,9 +42,27 @@ pub fn run(seed: u64, mutation: Option<Mutation>, shown: bool) -> Report {
     })
 }
 
+/// Names the seed of a run that panics.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("seed {}: panicked; {}", self.0, replay(self.0));
+        }
+    }
+}
+
+/// How to see a run again.
+pub fn replay(seed: u64) -> String {
+    format!(
+        "replay: SQLFS_TEST_SEED={seed} cargo test --test model every_guarantee_holds_in_every_run -- --nocapture"
+    )
+}
+
 /// Longest time that a client may have to wait for an answer once all faults are over:
 /// the acquire timeout, and some.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// An idle replica ends at once; it waits for the lease store for 2 s at most.
 const DRAIN: Duration = Duration::from_secs(3);
 /// Beyond the lease: calls that are still on their way when the last fault ends.
@@ -59,8 +78,7 @@ async fn live(world: &Arc<World>) -> usize {
     }
     world.switch_faults(true);
     let faults = tokio::spawn(fleet.clone().suffer());
-    let mut clients: Vec<_> =
-        (0..world.plan.clients).map(|_| tokio::spawn(load.clone().client())).collect();
+    let mut clients: Vec<_> = (0..world.plan.clients).map(|_| tokio::spawn(load.clone().client())).collect();
     if world.plan.deletes {
         clients.push(tokio::spawn(load.clone().delete(world.plan.sandboxes - 1)));
     }
@@ -71,7 +89,7 @@ async fn live(world: &Arc<World>) -> usize {
         }
     };
     tokio::pin!(storm);
-    let over = tokio::time::timeout(Duration::from_secs(60), &mut storm).await.is_ok();
+    let over = tokio::time::timeout(Duration::from_mins(1), &mut storm).await.is_ok();
     world.switch_faults(false);
     world.note(format_args!("the faults are over"));
     fleet.heal();
@@ -108,7 +126,9 @@ async fn recover(world: &World, fleet: &Fleet, load: &Load) {
                 // It is gone, or goes when the deletion arrives.
                 Ok(false) if deleted.contains(&sandbox) => {}
                 Ok(false) => world.breach(format!("G8: a write on r{place} is refused although all is well")),
-                Err(_) => world.breach(format!("G8: sandbox {sandbox} cannot be used on r{place} after a lease")),
+                Err(_) => {
+                    world.breach(format!("G8: sandbox {sandbox} cannot be used on r{place} after a lease"));
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //! real working copy. Each write appends its id to `log` beside what it does, so that
 //! the whole state is told by the log.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -31,7 +31,11 @@ pub const BALANCE: i64 = 100;
 pub enum Act {
     Append,
     Count,
-    Transfer { from: usize, to: usize, amount: i64 },
+    Transfer {
+        from: usize,
+        to: usize,
+        amount: i64,
+    },
     /// Writes, and exits with 1.
     Fail,
     Read,
@@ -100,7 +104,7 @@ impl Script {
             Act::Read => {
                 let mut out = text(LOG)?.replace('\n', ",");
                 for path in [COUNTER].iter().chain(&ACCOUNTS) {
-                    out.push_str(&format!(" {}", number(path)?));
+                    let _ = write!(out, " {}", number(path)?);
                 }
                 Ok(out)
             }

@@ -248,7 +248,12 @@ impl Store for StoreNet {
         if matches!(outcome, Ok(CommitOutcome::Stale)) {
             self.world.count("race lost");
         }
-        self.world.note(format_args!("{} commit of {} {}", self.gate.name(), commit.request_id, Told(&outcome)));
+        self.world.note(format_args!(
+            "{} commit of {} {}",
+            self.gate.name(),
+            commit.request_id,
+            Told(&outcome)
+        ));
         outcome
     }
 
@@ -275,10 +280,13 @@ impl Store for StoreNet {
                 Resolution::NotApplied => "resolved as not applied",
                 Resolution::Gone => "resolved as gone",
             });
-            world.note(format_args!("store: {request} is resolved as {}", match resolution {
-                Resolution::Applied { version, .. } => version,
-                Resolution::NotApplied | Resolution::Gone => -1,
-            }));
+            world.note(format_args!(
+                "store: {request} is resolved as {}",
+                match resolution {
+                    Resolution::Applied { version, .. } => version,
+                    Resolution::NotApplied | Resolution::Gone => -1,
+                }
+            ));
             Ok(resolution)
         };
         self.write(work).await

@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
+use super::on_two_threads;
 use super::plan::Mutation;
 use super::run::{Report, run};
 use super::world::lock;
-use super::on_two_threads;
 
 /// Runs seeds until a guarantee whose text has one of `words` is broken.
 fn found_out(mutation: Mutation, within: u64, words: &[&str]) {

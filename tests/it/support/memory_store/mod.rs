@@ -120,7 +120,9 @@ impl Store for MemoryStore {
 
     async fn keep_cwd(&self, sandbox: SandboxId, seen: Head, cwd: &str) -> StoreResult<bool> {
         self.call(|tables| {
-            let Some(it) = tables.live_mut(sandbox).filter(|it| it.row.head == seen) else { return Ok(false) };
+            let Some(it) = tables.live_mut(sandbox).filter(|it| it.row.head == seen) else {
+                return Ok(false);
+            };
             cwd.clone_into(&mut it.row.cwd);
             Ok(true)
         })

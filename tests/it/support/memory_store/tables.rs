@@ -191,7 +191,13 @@ impl Tables {
 }
 
 fn empty(row: SandboxRow) -> Sandbox {
-    Sandbox { row, deleted_at_ns: None, inodes: BTreeMap::new(), names: BTreeMap::new(), log: BTreeMap::new() }
+    Sandbox {
+        row,
+        deleted_at_ns: None,
+        inodes: BTreeMap::new(),
+        names: BTreeMap::new(),
+        log: BTreeMap::new(),
+    }
 }
 
 /// What keeps the place of a sandbox that was never made.
