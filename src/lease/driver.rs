@@ -97,6 +97,8 @@ impl Leases {
     /// Starts the control thread. Must be called within the runtime that requests run
     /// on. An error says what is wrong with the times, or why there is no thread.
     pub fn start(store: Arc<dyn LeaseStore>, config: Config) -> Result<Self, String> {
+        // Before there is a runtime: one must not be dropped on an async worker.
+        config.check()?;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
