@@ -103,7 +103,7 @@ impl Leases {
             .enable_all()
             .build()
             .map_err(|error| format!("the lease runtime did not start: {error}"))?;
-        let (leases, control) = Self::new(store, config, None, runtime.handle().clone())?;
+        let (leases, control) = Self::new(store, config, None, runtime.handle().clone());
         std::thread::Builder::new()
             .name("sqlfs-lease".into())
             .spawn(move || runtime.block_on(control))
@@ -120,7 +120,8 @@ impl Leases {
         config: Config,
         without: Option<Rule>,
     ) -> Result<(Self, impl Future<Output = ()> + Send + 'static), String> {
-        Self::new(store, config, without, Handle::current())
+        config.check()?;
+        Ok(Self::new(store, config, without, Handle::current()))
     }
 
     fn new(
@@ -128,8 +129,7 @@ impl Leases {
         config: Config,
         without: Option<Rule>,
         control: Handle,
-    ) -> Result<(Self, impl Future<Output = ()> + Send + 'static), String> {
-        config.check()?;
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let me = Incarnation(random::uuid().as_u128());
         let protocol = Protocol::new(config, me);
         let protocol = without.into_iter().fold(protocol, Protocol::without);
@@ -155,7 +155,7 @@ impl Leases {
         let look = (config.renew / 2).max(1);
         let control = shared.clone().run(look);
         let open = Arc::new(Open(shared.clone()));
-        Ok((Self { shared, _open: open }, control))
+        (Self { shared, _open: open }, control)
     }
 
     /// Waits for the lease of `key`. Dropping the future stops the wait at once; the
