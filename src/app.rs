@@ -281,7 +281,7 @@ pub fn secret(config: &Config) -> Result<(Secret, bool), StartError> {
     };
     // A finished draft is linked into place, so that a second process never reads half.
     let draft = config.data_dir.join(format!("{SECRET_FILE}.{}", std::process::id()));
-    let fresh = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+    let fresh = format!("{}{}", crate::random::uuid().simple(), crate::random::uuid().simple());
     if !path.exists() {
         let file =
             std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft);

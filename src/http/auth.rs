@@ -111,7 +111,7 @@ impl Keys {
     #[must_use]
     pub fn issue(&self, sub: &str, tenant: &str, lifetime: Lifetime) -> Issued {
         let now = clock::wall_ns() / NS;
-        let mut claims = json!({"sub": sub, "tenant": tenant, "iat": now, "jti": uuid::Uuid::new_v4()});
+        let mut claims = json!({"sub": sub, "tenant": tenant, "iat": now, "jti": crate::random::uuid()});
         let expires = match lifetime {
             Lifetime::For(span) => Some(now + span.as_secs() as i64),
             Lifetime::Never => None,

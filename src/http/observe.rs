@@ -60,7 +60,7 @@ pub async fn observe(mut request: Request, next: Next) -> Response {
 }
 
 fn fresh() -> Arc<str> {
-    uuid::Uuid::new_v4().to_string().into()
+    crate::random::uuid().to_string().into()
 }
 
 fn request_id(headers: &HeaderMap) -> ApiResult<Arc<str>> {

@@ -18,11 +18,12 @@ use tokio::sync::{Notify, oneshot};
 use crate::clock::{self, Instant};
 use crate::lease::held::{Held, Signal};
 use crate::lease::keys::LeaseKey;
-use crate::lease::protocol::{Config, Effect, Event, Loss, Protocol, Seq, Ticket, WhenAway};
+use crate::lease::protocol::{Config, Effect, Event, Loss, Protocol, Rule, Seq, Ticket, WhenAway};
 use crate::lease::store::LeaseStore;
 #[cfg(debug_assertions)]
 use crate::lease::trace::Trace;
 use crate::lease::verbs::{Answer, Hint, Incarnation, Ms, Notice, Verb};
+use crate::random;
 
 /// Why a lease was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -108,9 +109,10 @@ impl Leases {
     /// Starts the control thread. Must be called within the runtime that requests run
     /// on. An error says what is wrong with the times, or why there is no thread.
     pub fn start(store: Arc<dyn LeaseStore>, config: Config) -> Result<Self, String> {
+        // Before there is a runtime: one must not be dropped on an async worker.
         config.check()?;
-        let me = Incarnation(uuid::Uuid::new_v4().as_u128());
-        Self::launch(store, config, me, State::new(config, me))
+        let me = Incarnation(random::uuid().as_u128());
+        Self::launch(store, config, me, State::new(Protocol::new(config, me)))
     }
 
     /// As [`Leases::start`], and each step of the protocol is written down in a file of
@@ -122,10 +124,11 @@ impl Leases {
         folder: &std::path::Path,
     ) -> Result<Self, String> {
         config.check()?;
-        let me = Incarnation(uuid::Uuid::new_v4().as_u128());
+        let me = Incarnation(random::uuid().as_u128());
         let trace = Trace::begin(folder, config, me);
         let trace = trace.map_err(|error| format!("no lease trace in {}: {error}", folder.display()))?;
-        Self::launch(store, config, me, State { trace: Some(trace), ..State::new(config, me) })
+        let state = State { trace: Some(trace), ..State::new(Protocol::new(config, me)) };
+        Self::launch(store, config, me, state)
     }
 
     fn launch(
@@ -138,6 +141,36 @@ impl Leases {
             .enable_all()
             .build()
             .map_err(|error| format!("the lease runtime did not start: {error}"))?;
+        let (leases, control) = Self::new(store, config, me, state, runtime.handle().clone());
+        std::thread::Builder::new()
+            .name("sqlfs-lease".into())
+            .spawn(move || runtime.block_on(control))
+            .map_err(|error| format!("the lease thread did not start: {error}"))?;
+        Ok(leases)
+    }
+
+    /// For runs in virtual time: everything on the current runtime. The caller drives the
+    /// returned future, which does what the control thread does otherwise, and may hold
+    /// it up as a stopped process is. `without`: a rule that a test switches off.
+    #[doc(hidden)]
+    pub fn driven(
+        store: Arc<dyn LeaseStore>,
+        config: Config,
+        without: Option<Rule>,
+    ) -> Result<(Self, impl Future<Output = ()> + Send + 'static), String> {
+        config.check()?;
+        let me = Incarnation(random::uuid().as_u128());
+        let protocol = without.into_iter().fold(Protocol::new(config, me), Protocol::without);
+        Ok(Self::new(store, config, me, State::new(protocol), Handle::current()))
+    }
+
+    fn new(
+        store: Arc<dyn LeaseStore>,
+        config: Config,
+        me: Incarnation,
+        state: State,
+        control: Handle,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             store,
@@ -147,18 +180,14 @@ impl Leases {
             nudge: Notify::new(),
             idle: Notify::new(),
             requests: Handle::current(),
-            control: runtime.handle().clone(),
+            control,
         });
-        let control = shared.clone();
         // A timer that looks twice per renewal time sees every renewal in time, so that
         // granting a lease need not wake the thread.
         let look = (config.renew / 2).max(1);
-        std::thread::Builder::new()
-            .name("sqlfs-lease".into())
-            .spawn(move || runtime.block_on(control.run(look)))
-            .map_err(|error| format!("the lease thread did not start: {error}"))?;
+        let control = shared.clone().run(look);
         let open = Arc::new(Open(shared.clone()));
-        Ok(Self { shared, _open: open })
+        (Self { shared, _open: open }, control)
     }
 
     /// Waits for the lease of `key`. Dropping the future stops the wait at once; the
@@ -322,12 +351,15 @@ impl Shared {
                 };
                 let at = self.origin + Duration::from_millis(until);
                 tokio::select! {
+                    biased;
                     () = self.nudge.notified() => {}
                     () = tokio::time::sleep_until(at) => {}
                 }
             }
         };
         tokio::select! {
+            // The kill-switch before news that may take a while.
+            biased;
             () = ticking => {}
             () = listening => {}
         }
@@ -460,9 +492,9 @@ impl Shared {
 }
 
 impl State {
-    fn new(config: Config, me: Incarnation) -> Self {
+    fn new(protocol: Protocol<LeaseKey>) -> Self {
         Self {
-            protocol: Protocol::new(config, me),
+            protocol,
             next_ticket: 0,
             pending: HashMap::new(),
             asleep_until: 0,

@@ -187,6 +187,8 @@ pub enum Rule {
     Margin,
     /// The deadline is looked at before the event.
     KillFirst,
+    /// A permission needs the lease.
+    PermissionNeedsLease,
     /// Without liveness nothing is admitted, and what is not confirmed yet ends too.
     AllNeedLiveness,
 }

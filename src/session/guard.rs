@@ -10,6 +10,7 @@ use tokio::sync::{OwnedRwLockWriteGuard, OwnedSemaphorePermit};
 use crate::fs::Tree;
 use crate::ids::{Caller, Head, Ino, Version};
 use crate::lease::verbs::Parting;
+use crate::random;
 use crate::session::coordination::Lease;
 use crate::session::entry::{Base, Fresh, Session};
 use crate::session::exec::RUNS;
@@ -184,7 +185,7 @@ impl Inner {
 /// The pause after `runs` lost races: random, in a window that doubles up to a second.
 fn pause(runs: u32) -> Duration {
     let window = 10_u64 << runs.min(7);
-    Duration::from_micros(uuid::Uuid::new_v4().as_u128() as u64 % (window.min(1000) * 1000))
+    Duration::from_micros(random::uuid().as_u128() as u64 % (window.min(1000) * 1000))
 }
 
 /// Picks a tree to read from. Waits for a running writer unless `snapshot`; holds

@@ -1,7 +1,7 @@
 //! All sessions of this replica. One session per sandbox at any time: creation is a
 //! map entry, and an entry is evicted only while nobody else holds it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ids::{SandboxId, TenantId};
@@ -12,7 +12,7 @@ use crate::store::Store;
 /// The map of sessions.
 #[derive(Default)]
 pub(crate) struct Registry {
-    sessions: Mutex<HashMap<(TenantId, SandboxId), Arc<Session>>>,
+    sessions: Mutex<BTreeMap<(TenantId, SandboxId), Arc<Session>>>,
 }
 
 impl Registry {
@@ -59,7 +59,7 @@ impl Registry {
         self.lock().values().cloned().collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(TenantId, SandboxId), Arc<Session>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(TenantId, SandboxId), Arc<Session>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,6 +6,7 @@ pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
 pub mod lease_trace;
+pub mod memory_store;
 pub mod model;
 pub mod postgres;
 pub mod proxy;

@@ -2,6 +2,9 @@
 //! replicas that run the very `Protocol` of the server over the reference `Table`.
 //! Each property has a twin in which one rule is switched off, and which must fail.
 
+#[path = "../it/support/memory_store/mod.rs"]
+mod memory_store;
+mod simulation;
 mod world;
 
 use sqlfs::lease::protocol::Rule;
