@@ -167,9 +167,11 @@ impl World {
     }
 
     /// That the lease of a sandbox is this replica's at this instant, in the lease store
-    /// itself: without a flush it is, whenever the replica believes so.
+    /// itself: without a flush it is, whenever the replica believes so. A forced deletion
+    /// ends the lease of what is gone already: nothing can commit there.
     pub fn must_hold(&self, me: Incarnation, gate: &Gate, sandbox: SandboxId, what: &str) {
-        if self.plan.flushes {
+        let gone = self.store.tables().sandboxes.get(&sandbox).is_some_and(|it| it.deleted_at_ns.is_some());
+        if self.plan.flushes || gone {
             return;
         }
         let key = LeaseKey { tenant: tenant(), sandbox };
