@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::error::{ApiError, ApiResult};
@@ -135,9 +136,16 @@ pub async fn parse(bytes: Bytes) -> ApiResult<Value> {
 
 /// A JSON reply around about `size` bytes of text; a large one is put together off the
 /// async workers.
-pub async fn reply(size: usize, build: impl FnOnce() -> Value + Send + 'static) -> ApiResult<Response> {
-    let write = move || build().to_string();
-    let text = if size < ELSEWHERE { write() } else { off_workers(write).await? };
+pub async fn reply<T: Serialize>(
+    size: usize,
+    build: impl FnOnce() -> T + Send + 'static,
+) -> ApiResult<Response> {
+    let write = move || serde_json::to_vec(&build());
+    let written = if size < ELSEWHERE { write() } else { off_workers(write).await? };
+    let text = written.map_err(|error| {
+        tracing::error!(%error, "a reply could not be written");
+        ApiError::internal()
+    })?;
     let mut response = Body::from(text).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)

@@ -18,7 +18,8 @@ use super::content::{Content, stage};
 use super::error::{ApiError, ApiResult};
 use super::extract::{FilePath, Query, Target, parent};
 use super::range::{Part, part};
-use super::types::{kind_name, rfc3339_exact};
+use super::types::rfc3339_exact;
+use super::wire::FileStat;
 use crate::fs::{Errno, Kind, Node, NodeBody, WorkingCopy};
 use crate::ids::Sha256;
 use crate::session::{Edit, ReadView, SessionError};
@@ -102,11 +103,11 @@ async fn piece(view: &ReadView, node: &Node, at: u64, end: u64) -> ApiResult<Byt
 
 /// Headers of a file. Whatever it holds, no browser will run or show it.
 fn describe(node: &Node, path: &str, etag: &str) -> HeaderMap {
-    let stat = json!({
-        "kind": kind_name(node.kind()),
-        "mode": node.mode,
-        "size": node.size(),
-        "mtime": rfc3339_exact(node.mtime_ns),
+    let stat = json!(FileStat {
+        kind: node.kind().into(),
+        mode: node.mode,
+        size: node.size(),
+        mtime: rfc3339_exact(node.mtime_ns),
     });
     let name = utf8_percent_encode(path.rsplit('/').next().unwrap_or_default(), PLAIN);
     HeaderMap::from_iter([

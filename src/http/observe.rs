@@ -15,7 +15,10 @@ use super::extract::RequestId;
 use crate::clock;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const LONGEST_ID: usize = 128;
+/// Characters of an id that a client gives.
+pub const LONGEST_ID: usize = 128;
+/// What ids are made of everywhere, and nothing that means something in a log line.
+pub const REQUEST_ID_PATTERN: &str = "^[A-Za-z0-9_.:/+=@~-]+$";
 
 /// Bytes of the request line and all headers together.
 pub const HEAD_BYTES: usize = 32 << 10;
