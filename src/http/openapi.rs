@@ -81,6 +81,9 @@ pub fn document() -> Value {
             schemas.insert(name, json!(schema));
         }
     }
+    for (name, not) in requests::exclusions() {
+        schemas[name]["not"] = not;
+    }
     schemas.insert("Error".into(), error_schema());
     json!({
         "openapi": "3.1.0",

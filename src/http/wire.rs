@@ -29,7 +29,7 @@ pub struct Sandbox {
     /// RFC 3339.
     #[schema(format = "date-time")]
     pub created_at: String,
-    /// RFC 3339, exact to a minute.
+    /// RFC 3339.
     #[schema(format = "date-time")]
     pub last_used_at: String,
     /// Environment of every script.

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, Type};
 
@@ -15,6 +16,27 @@ pub const ABSOLUTE: &str = "^/(?!(.*/)?\\.\\.(/|$))[^\\u0000]*$";
 pub const RELATIVE: &str = "^(?!(.*/)?\\.\\.(/|$))[^/\\u0000][^\\u0000]*$";
 /// Base64 with padding.
 const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
+
+/// What fields may not be together; a schema each, and what must not match it.
+#[must_use]
+pub fn exclusions() -> [(&'static str, Value); 4] {
+    let truthy = json!({"const": true});
+    [
+        ("CreateSandbox", json!({"required": ["unique"], "properties": {"unique": truthy, "name": false}})),
+        (
+            "PatchSandbox",
+            json!({"required": ["unique", "name"], "properties": {"unique": truthy, "name": {"type": "null"}}}),
+        ),
+        (
+            "Exec",
+            json!({"required": ["snapshot"], "properties": {"snapshot": truthy, "readOnly": {"const": false}}}),
+        ),
+        (
+            "ExecBatch",
+            json!({"required": ["atomic", "readOnly"], "properties": {"atomic": truthy, "readOnly": truthy}}),
+        ),
+    ]
+}
 
 fn text(pattern: &str) -> Object {
     ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern)).build()
@@ -52,13 +74,13 @@ fn arguments() -> Schema {
 fn name_or_null() -> Schema {
     let types = utoipa::openapi::schema::SchemaType::from_iter([Type::String, Type::Null]);
     let name = ObjectBuilder::new().schema_type(types).pattern(Some(NAME));
-    name.max_length(Some(63))
+    name.max_length(Some(255))
         .description(Some("Another name, or null: none any more. At most 255 bytes."))
         .build()
         .into()
 }
 
-/// No control characters. At most 255 bytes, so 63 characters always fit.
+/// No control characters.
 const NAME: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 
 /// Who the token is for.
@@ -66,7 +88,7 @@ const NAME: &str = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$";
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct IssueToken {
     /// The owner. At most 256 bytes, no control characters.
-    #[schema(pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", max_length = 64)]
+    #[schema(pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", max_length = 256)]
     pub sub: String,
     /// The tenant.
     #[schema(required = false, pattern = "^[A-Za-z0-9_-]{1,64}$", default = "default")]
@@ -122,7 +144,7 @@ pub struct UrlPrefix(pub String);
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CreateSandbox {
     /// A label. At most 255 bytes, no control characters.
-    #[schema(required = false, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", max_length = 63)]
+    #[schema(required = false, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", max_length = 255)]
     pub name: String,
     /// Hold the name alone among your sandboxes; needs `name`.
     #[schema(required = false, default = false)]

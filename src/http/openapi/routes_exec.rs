@@ -96,18 +96,28 @@ fn live() -> Operation {
          `x-events` names the schema of each event's data.",
     );
     let output = operation.reference::<OutputEvent<'static>>();
-    let events = json!({
-        "stdout": output,
-        "stderr": output,
-        "error": operation.reference::<ErrorEvent>(),
-        "exit": {"oneOf": [
-            operation.reference::<ExitEvent>(),
-            operation.reference::<FailedExitEvent>(),
-        ]},
-    });
-    let example = "id: 1\nevent: stdout\ndata: {\"t\":3,\"data\":\"hello\\n\"}\n\n";
-    let stream = json!({"type": "string", "examples": [example]});
+    let error = operation.reference::<ErrorEvent>();
+    let exit = json!({"oneOf": [
+        operation.reference::<ExitEvent>(),
+        operation.reference::<FailedExitEvent>(),
+    ]});
+    let events = [("stdout", &output), ("stderr", &output), ("error", &error), ("exit", &exit)];
+    let event = |(name, data): (&str, &Value)| {
+        json!({
+            "type": "object",
+            "required": ["id", "event", "data"],
+            "properties": {
+                "id": {"type": "string", "description": "Counts the events."},
+                "event": {"const": name},
+                "data": {"type": "string", "contentMediaType": "application/json", "contentSchema": data},
+            },
+        })
+    };
+    // In OpenAPI 3.1 the schema of a stream of events describes each of them.
+    let each = json!({"oneOf": events.map(event)});
+    let named: serde_json::Map<String, Value> =
+        events.into_iter().map(|(name, data)| (name.to_owned(), data.clone())).collect();
     operation
-        .answer(200, "The script has started.", Some(("text/event-stream", stream)), json!({}))
-        .extension("x-events", events)
+        .answer(200, "The script has started.", Some(("text/event-stream", each)), json!({}))
+        .extension("x-events", named.into())
 }
