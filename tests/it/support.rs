@@ -6,8 +6,10 @@ pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
 pub mod model;
+pub mod operations;
 pub mod postgres;
 pub mod proxy;
+pub mod python;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
 pub mod redis;

@@ -14,8 +14,8 @@ const NO_NUL: &str = "^[^\\u0000]*$";
 pub const ABSOLUTE: &str = "^/(?!(.*/)?\\.\\.(/|$))[^\\u0000]*$";
 /// The same, relative and not empty.
 pub const RELATIVE: &str = "^(?!(.*/)?\\.\\.(/|$))[^/\\u0000][^\\u0000]*$";
-/// Base64 with padding.
-const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
+/// Base64 with padding and without bits that are not used.
+const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$";
 
 /// What fields may not be together; a schema each, and what must not match it.
 #[must_use]

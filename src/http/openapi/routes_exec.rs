@@ -58,7 +58,7 @@ fn exec(path: &'static str, names: (&str, &str, &str), about: &str) -> Operation
         .body("text/x-shellscript", text)
         .header(
             "If-Match",
-            json!({"type": "string", "pattern": "^\"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\"$"}),
+            json!({"type": "string", "minLength": 38, "pattern": "^\"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\"$"}),
             "Run only if the sandbox is at this `head`, in double quotes.",
         )
         .codes(TURN)

@@ -1,13 +1,17 @@
 """Hooks and a check of the schemathesis run (tests/it/openapi_schemathesis.rs)."""
 
+import gzip
+import io
 import os
 import re
+import tarfile
 
 import schemathesis
 
 SANDBOX = os.environ["SQLFS_SANDBOX"]
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 EXEC = ("/v1/sandboxes/{id}/exec-sync", "/v1/sandboxes/{id}/exec")
+FILE = "/v1/sandboxes/{id}/files/{path}"
 # Replies to a request that the server did not understand, as against those that the
 # sandbox's state gives to one that it did.
 NOT_UNDERSTOOD = {"INVALID_INPUT", "UNKNOWN_FIELD", "UNSUPPORTED_MEDIA_TYPE", "METHOD_NOT_ALLOWED", "NOT_FOUND"}
@@ -38,9 +42,37 @@ def before_call(context, case, kwargs):
         options = case.body if isinstance(case.body, dict) else case.query
         if "ifVersion" in (options or {}):
             case.headers.pop("If-Match", None)
+    # The coverage phase takes some valid values to a length where their closing quote is cut.
+    tags = (case.headers or {}).get("If-Match")
+    if tags is not None and not re.fullmatch(r'\*|".*"', tags):
+        del case.headers["If-Match"]
+    # Half of the reads and edits are of a file that is there.
+    if operation in (("get", FILE), ("patch", FILE)) and len(case.path_parameters["path"]) % 2:
+        case.path_parameters["path"] = "home/user/a.txt"
     # A cursor is what an earlier reply gave.
     if operation == ("get", "/v1/sandboxes") and case.query:
         case.query.pop("cursor", None)
+
+
+def tar(value):
+    """An archive whose one file holds what was generated."""
+    data = value if isinstance(value, bytes) else str(value).encode()
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as writer:
+        entry = tarfile.TarInfo("generated")
+        entry.size = len(data)
+        writer.addfile(entry, io.BytesIO(data))
+    return archive.getvalue()
+
+
+@schemathesis.serializer("application/x-tar")
+def serialize_tar(context, value):
+    return tar(value)
+
+
+@schemathesis.serializer("application/gzip")
+def serialize_gzip(context, value):
+    return gzip.compress(tar(value))
 
 
 @schemathesis.check
