@@ -33,7 +33,7 @@ async fn schemathesis_finds_nothing() {
         .args(["--header", &format!("Authorization: Bearer {}", api.token)])
         .args(["--header", &format!("X-Auth-Secret: {AUTH_SECRET}")])
         .args(["--header", &format!("X-Admin-Secret: {ADMIN_SECRET}")])
-        .args(["--seed", &seed, "--max-examples", if long { "100" } else { "5" }])
+        .args(["--seed", &seed, "--max-examples", if long { "100" } else { "8" }])
         .args(["--continue-on-failure", "--no-color"])
         .env("SCHEMATHESIS_HOOKS", "schemathesis_hooks")
         .env("PYTHONPATH", python::folder())
@@ -49,7 +49,8 @@ async fn schemathesis_finds_nothing() {
         .values()
         .map(|item| item.as_object().expect("an item").len())
         .sum();
-    let tested = format!("Tested: {operations}");
+    // The document's own route is where it came from, and not tested.
+    let tested = format!("Tested: {}", operations - 1);
     assert!(stdout.contains(&tested), "{tested} is not in\n{stdout}");
     // The sandbox outlived it all.
     assert_eq!(api.stdout(sandbox["id"].as_str().expect("an id"), "echo alive").await, "alive\n");
