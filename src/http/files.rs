@@ -154,10 +154,18 @@ fn header_list(headers: &HeaderMap, name: HeaderName) -> Option<Tags> {
     match lines[..] {
         [] => None,
         ["*"] => Some(Tags::Any),
-        _ => Some(Tags::These(
-            lines.iter().flat_map(|l| l.split(',')).map(|tag| tag.trim().to_owned()).collect(),
-        )),
+        _ => Some(Tags::These(lines.iter().flat_map(|line| split_tags(line)).collect())),
     }
+}
+
+/// The tags of one line. A comma within quotes belongs to its tag.
+fn split_tags(line: &str) -> Vec<String> {
+    let mut within = false;
+    let at_comma = |c: char| {
+        within ^= c == '"';
+        c == ',' && !within
+    };
+    line.split(at_comma).map(|tag| tag.trim().to_owned()).collect()
 }
 
 /// What a PUT asks of the file that is there.
@@ -172,7 +180,10 @@ impl Precondition {
         let malformed =
             |name| ApiError::invalid(format!("{name}: expected * or entity tags in double quotes"));
         let matches = header_list(headers, header::IF_MATCH);
-        let quoted = |tag: &String| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
+        let quoted = |tag: &String| {
+            let inside = tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            inside.is_some_and(|inside| inside.bytes().all(|b| b.is_ascii_graphic() && b != b'"'))
+        };
         if let Some(Tags::These(tags)) = &matches
             && !tags.iter().all(quoted)
         {
@@ -303,7 +314,10 @@ mod tests {
         assert!(none_match(&tag).matches(&tag) && none_match("*").matches(&tag));
         assert!(none_match(&format!("\"a\", W/{tag}")).matches(&tag));
         assert!(!none_match("\"a\"").matches(&tag));
-        assert!(Precondition::of(&with(header::IF_MATCH, "abc")).is_err());
+        assert_eq!(none_match("\"a,b\", \"c\""), Tags::These(vec!["\"a,b\"".into(), "\"c\"".into()]));
+        for bad in ["abc", "", "\"", "\"a", "\"a\"b\"", "\"a b\"", "\"a\",", "W/\"a\""] {
+            assert!(Precondition::of(&with(header::IF_MATCH, bad)).is_err(), "{bad}");
+        }
         let bytes = HeaderValue::from_bytes(b"\"\xff\"").unwrap();
         assert!(Precondition::of(&HeaderMap::from_iter([(header::IF_MATCH, bytes)])).is_err());
         let mut two = with(header::IF_MATCH, "\"a\"");

@@ -41,7 +41,8 @@ fn described() -> Value {
 
 fn single() -> Vec<Operation> {
     let path = "/v1/sandboxes/{id}/files/{path}";
-    let tags = json!({"type": "string", "minLength": 1, "pattern": "^(\\*|\"[^\"]*\"(, *\"[^\"]*\")*)$"});
+    let tags = r#"^(\*|"[!#-~]*"( *, *"[!#-~]*")*)$"#;
+    let tags = json!({"type": "string", "minLength": 1, "pattern": tags});
     let mut ranged = described();
     ranged["Content-Range"] = json!({"$ref": "#/components/headers/Content-Range"});
     let mut get = new("get", path, "readFile", "Read a file", "Symbolic links are followed. HEAD works too.");

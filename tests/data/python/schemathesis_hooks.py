@@ -22,6 +22,12 @@ def is_positive(case):
 
 
 @schemathesis.hook
+def filter_case(context, case):
+    # The text of a number or a flag is text: a body of text cannot be of a wrong type.
+    return is_positive(case) or not (case.media_type or "").startswith("text/") or isinstance(case.body, str)
+
+
+@schemathesis.hook
 def before_call(context, case, kwargs):
     operation = (case.operation.method, case.operation.path)
     stateful = bool(case.meta) and case.meta.phase.name.value == "stateful"
@@ -49,6 +55,10 @@ def before_call(context, case, kwargs):
     # Half of the reads and edits are of a file that is there.
     if operation in (("get", FILE), ("patch", FILE)) and len(case.path_parameters["path"]) % 2:
         case.path_parameters["path"] = "home/user/a.txt"
+    # schemathesis 4.32 breaks off when a reply holds a URL that urllib cannot take apart.
+    network = case.body.get("network") if isinstance(case.body, dict) else None
+    if isinstance(network, dict):
+        network["allow"] = [re.sub(r"[\[\]]", "", prefix) for prefix in network["allow"]]
     # A cursor is what an earlier reply gave.
     if operation == ("get", "/v1/sandboxes") and case.query:
         case.query.pop("cursor", None)
