@@ -174,6 +174,10 @@ async fn bodies_that_are_too_large_or_lie() {
             assert_eq!(raw_status(&reply), 413, "{operation:?}, {what}: {text}");
             assert!(text.contains(&format!("\"code\":\"{code}\"")), "{operation:?}, {what}: {text}");
             assert!(closed, "{operation:?}, {what}: the connection stays open");
+            assert!(
+                text.contains("\r\nconnection: close\r\n"),
+                "{operation:?}, {what}: it does not say so: {text}"
+            );
         };
         // By its word, before a byte of it came.
         let declared = format!("{head}content-length: 1073741824\r\n\r\n");
