@@ -15,7 +15,7 @@ use super::extract::Query;
 use super::observe::{LONGEST_ID, REQUEST_ID_PATTERN};
 use crate::ids::Sha256;
 
-pub mod operation;
+mod operation;
 pub mod requests;
 mod routes;
 mod routes_exec;

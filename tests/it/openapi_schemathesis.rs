@@ -18,7 +18,8 @@ const SEED: &str = "20261130";
 async fn schemathesis_finds_nothing() {
     let python = python::environment("schemathesis.txt");
     let long = std::env::var_os("SQLFS_TEST_LONG").is_some();
-    let seed = std::env::var("SQLFS_TEST_SEED").unwrap_or_else(|_| SEED.into());
+    let seed = std::env::var_os("SQLFS_TEST_SEED")
+        .map_or_else(|| SEED.into(), |seed| seed.to_string_lossy().into_owned());
     let server = Server::start_with(TestStore::sqlite(), &[("ADMIN_SECRET", ADMIN_SECRET)]).await;
     let api = server.api().await;
     let sandbox = api.create_with(&json!({"files": {"/home/user/a.txt": "hello\n"}})).await;

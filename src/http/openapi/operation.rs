@@ -21,6 +21,7 @@ pub enum Access {
 }
 
 /// An operation under construction.
+#[must_use]
 pub struct Operation {
     /// Path as the document has it.
     pub path: &'static str,
@@ -55,6 +56,7 @@ pub const READ_PATH: &[&str] = &["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG", "
 /// What may be wrong with a path that is written.
 pub const WRITE_PATH: &[&str] = &["EEXIST", "EISDIR", "EPERM", "EFBIG"];
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write the JSON in place")]
 impl Operation {
     /// An operation; `id` is its name in generated clients, `about` may be longer.
     pub fn new(

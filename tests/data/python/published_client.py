@@ -122,7 +122,7 @@ def scripts(sandbox):
     )
     assert (done.stdout, done.stderr, done.error) == ("hi you\n/tmp\n", "e\n", "e\n")
     assert (done.exit_code, done.ok, done.timed_out, done.exit_signal) == (3, False, False, None)
-    assert done.duration_ms >= 0
+    assert sandbox.exec("sleep 0.05").duration_ms >= 45
     assert "+ true" in sandbox.exec("true", debug=True).stderr
     assert sandbox.exec("echo x > f", retry_on_5xx=True).ok
     assert sandbox.exec("cat f", read_only=True).stdout == "x\n"
@@ -138,7 +138,7 @@ def scripts(sandbox):
     )
     assert [line.id for line in batch] == ["one", "two", "three"]
     assert (batch[0].stdout, batch[0].ok, batch[0].error) == ("1\n", True, None)
-    assert batch[1].exit_code == -1 and batch[1].error and not batch[1].ok
+    assert batch[1].exit_code == -1 and batch[1].error and not batch[1].ok and batch[1].duration_ms >= 195
     assert batch[2].exit_code == 7 and batch[2].duration_ms >= 0 and batch[2].stderr == ""
     reads = sandbox.exec_batch([{"id": "r", "script": "cat f"}], read_only=True)
     assert reads[0].stdout == "x\n"

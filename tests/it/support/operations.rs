@@ -84,6 +84,18 @@ impl Operation {
         document.pointer(&name[1..]).expect("a schema").clone()
     }
 
+    /// A body as the document shows it, with its media type.
+    pub fn example(&self) -> Option<(&'static str, Vec<u8>)> {
+        if let Some(example) = self.json_example() {
+            return Some(("application/json", example.to_string().into_bytes()));
+        }
+        // The end mark of tar: an archive without entries.
+        if self.body("application/x-tar").is_some() {
+            return Some(("application/x-tar", vec![0; 1024]));
+        }
+        self.body("application/octet-stream").map(|_| ("application/octet-stream", b"bytes".to_vec()))
+    }
+
     /// Names of its query parameters.
     pub fn query(&self) -> Vec<String> {
         let all = self.value["parameters"].as_array().expect("parameters").iter();
@@ -129,9 +141,10 @@ impl Scene {
     pub fn with_query(&self, operation: &Operation, query: &str) -> RequestBuilder {
         let path = self.fill(&operation.path);
         let path = if query.is_empty() { path } else { format!("{path}?{query}") };
-        let request = match operation.needs_token() {
-            true => self.api.request(operation.method.clone(), &path),
-            false => self.api.bare(operation.method.clone(), &path),
+        let request = if operation.needs_token() {
+            self.api.request(operation.method.clone(), &path)
+        } else {
+            self.api.bare(operation.method.clone(), &path)
         };
         request.header("x-auth-secret", AUTH_SECRET).header("x-admin-secret", ADMIN)
     }
@@ -149,22 +162,10 @@ impl Scene {
 
     /// A request as the document shows it.
     pub fn request(&self, operation: &Operation) -> RequestBuilder {
-        match self.example(operation) {
+        match operation.example() {
             None => self.with_query(operation, ""),
             Some((media, body)) => self.raw(operation, "", media, body),
         }
-    }
-
-    /// A body as the document shows it, with its media type.
-    pub fn example(&self, operation: &Operation) -> Option<(&'static str, Vec<u8>)> {
-        if let Some(example) = operation.json_example() {
-            return Some(("application/json", example.to_string().into_bytes()));
-        }
-        // The end mark of tar: an archive without entries.
-        if operation.body("application/x-tar").is_some() {
-            return Some(("application/x-tar", vec![0; 1024]));
-        }
-        operation.body("application/octet-stream").map(|_| ("application/octet-stream", b"bytes".to_vec()))
     }
 
     /// A request with another JSON body.
@@ -176,7 +177,7 @@ impl Scene {
     pub fn anonymous(&self, operation: &Operation) -> RequestBuilder {
         let url = format!("{}{}", self.api.base, self.fill(&operation.path));
         let request = client().request(operation.method.clone(), url);
-        match self.example(operation) {
+        match operation.example() {
             None => request,
             Some((media, body)) => request.header("content-type", media).body(body),
         }
