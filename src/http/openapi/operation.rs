@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use utoipa::openapi::{RefOr, schema::Schema};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::super::codes::{self, Code};
+use crate::http::codes::{self, Code};
 
 /// Named schemas of the document.
 pub type Schemas = Vec<(String, RefOr<Schema>)>;

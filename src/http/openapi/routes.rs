@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::wire;
 use super::operation::{Access, Operation};
 use super::requests::{CreateSandbox, IssueToken, PatchSandbox};
+use crate::http::wire;
 
 /// The operations.
 pub fn operations() -> Vec<Operation> {

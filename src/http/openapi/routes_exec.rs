@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use utoipa::PartialSchema;
 use utoipa::openapi::{RefOr, schema::Schema};
 
-use super::super::wire::exec::{BatchReply, ErrorEvent, ExecResult, ExitEvent, FailedExitEvent, OutputEvent};
 use super::operation::{Access, COMMIT, Operation, TURN};
 use super::requests::{Exec, ExecBatch};
+use crate::http::wire::exec::{BatchReply, ErrorEvent, ExecResult, ExitEvent, FailedExitEvent, OutputEvent};
 
 const OUTCOMES: &[&str] = &[
     "EXEC_TIMEOUT",

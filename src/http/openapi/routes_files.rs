@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::wire;
 use super::operation::{Access, COMMIT, Operation, READ_PATH, TURN, WRITE_PATH};
 use super::requests::{ABSOLUTE, EditFile, IngestFiles, MakeDirectory, WriteFiles};
+use crate::http::wire;
 
 /// The operations.
 pub fn operations() -> Vec<Operation> {

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::super::error::{ApiError, millis};
 use super::Kind;
 use crate::fs::{PathChange, PathOp};
+use crate::http::error::{ApiError, millis};
 use crate::session::ExecReply;
 
 /// How a script ended.
