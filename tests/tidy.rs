@@ -36,6 +36,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("redis", &["lease/redis"]),
     ("deadpool_redis", &["lease/redis"]),
     ("axum", &["http"]),
+    ("utoipa", &["http/openapi", "http/wire"]),
     ("hyper", &["http"]),
     ("hyper_util", &["http"]),
     ("jsonwebtoken", &["http/auth.rs"]),

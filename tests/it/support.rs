@@ -8,8 +8,10 @@ pub mod http;
 pub mod lease_trace;
 pub mod memory_store;
 pub mod model;
+pub mod operations;
 pub mod postgres;
 pub mod proxy;
+pub mod python;
 pub mod random;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
