@@ -39,6 +39,7 @@ pub mod error;
 mod exec;
 mod freshness;
 mod guard;
+mod hint;
 mod lifecycle;
 mod maintenance;
 mod operators;
@@ -56,7 +57,7 @@ mod write;
 
 pub use crate::exec::{Captured, LiveEvent, OutputChunk, Stream};
 pub use crate::store::{GcReport, Page, Patch, Revoked, SandboxRow};
-pub use coordination::{Coordination, WhenDown};
+pub use coordination::{Coordination, VersionCheck, WhenDown};
 pub use error::SessionError;
 pub use lifecycle::Readiness;
 pub use read::ReadView;
@@ -155,6 +156,14 @@ impl Service {
             background: TaskTracker::new(),
             runtime: tokio::runtime::Handle::current(),
         });
+        if let Coordination::Fleet { leases, .. } = &inner.coordination {
+            let service = Arc::downgrade(&inner);
+            leases.on_gone(move |key| {
+                if let Some(service) = service.upgrade() {
+                    service.registry.end_writer(&key.tenant, key.sandbox);
+                }
+            });
+        }
         Self { inner }
     }
 
@@ -193,7 +202,11 @@ impl Service {
         let inner = self.inner.clone();
         let _gone = stop.on_drop();
         let running = async move {
-            let result = work.await;
+            let mut result = work.await;
+            if matches!(result, Err(SessionError::LeaseLost)) && session.is_gone().await {
+                // It was taken away because of that.
+                result = Err(SessionError::NotFound);
+            }
             if matches!(result, Err(SessionError::NotFound)) {
                 // Ids that lead nowhere must not fill the map.
                 inner.registry.evict_unused(&session);

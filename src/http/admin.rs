@@ -6,7 +6,6 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
 
 use super::HttpState;
 use super::auth::check_sub;
@@ -16,7 +15,7 @@ use super::extract::{Query, RequestId};
 use super::json::Fields;
 use super::rate::ClientAddress;
 use super::sandboxes::{page_of, page_reply};
-use super::types::record;
+use super::wire::{self, SandboxPage};
 use crate::config::{DEFAULT_TENANT, check_tenant};
 use crate::ids::{Owner, TenantId};
 use crate::session::{Revoked, SessionError};
@@ -62,7 +61,7 @@ pub async fn list(
     State(state): State<HttpState>,
     operator: Operator,
     query: Query,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<SandboxPage>> {
     let mut params = query.fields(&["tenant", "owner", "cursor", "limit"])?;
     let tenant = tenant_of(&mut params, &state)?;
     let owner = owner_of(params.text("owner")?)?;
@@ -70,7 +69,7 @@ pub async fn list(
     let rows = state.service.list_all(&tenant, owner.as_ref(), &page).await?;
     let request_id = &*operator.request_id.0;
     tracing::info!(target: "sqlfs::audit", request_id, tenant = %tenant, "sandboxes listed");
-    Ok(Json(page_reply(rows, limit, record)))
+    Ok(Json(page_reply(rows, limit)))
 }
 
 /// `DELETE /v1/admin/sandboxes/{id}`.
@@ -100,7 +99,7 @@ pub async fn revoke(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<wire::Revoked>> {
     query.none()?;
     let cap = Cap { bytes: SMALL_BODY_BYTES, name: "64 KiB" };
     let mut fields = Fields::of(body::json(&headers, body, cap).await?, &["jti", "sub", "tenant"])?;
@@ -113,7 +112,12 @@ pub async fn revoke(
         }
     };
     let (kind, value) = what.parts();
-    let reply = json!({kind: value, "tenant": &*tenant.0, "effectiveWithinSeconds": 30});
+    let reply = wire::Revoked {
+        jti: (kind == "jti").then(|| value.to_owned()),
+        sub: (kind == "sub").then(|| value.to_owned()),
+        tenant: tenant.0.to_string(),
+        effective_within_seconds: 30,
+    };
     let request_id = &*operator.request_id.0;
     tracing::info!(target: "sqlfs::audit", request_id, tenant = %tenant, kind, value, "tokens revoked");
     state.service.revoke(&tenant, what).await?;

@@ -17,6 +17,7 @@ use super::extract::{Query, RequestId};
 use super::json::Fields;
 use super::rate::ClientAddress;
 use super::types::rfc3339;
+use super::wire::Token;
 use crate::clock;
 use crate::config::{ConfigError, DEFAULT_TENANT, Secret, check_tenant};
 use crate::ids::{Caller, Owner, Sha256, TenantId};
@@ -78,16 +79,16 @@ pub struct Issued {
     pub expires_at_ns: Option<i64>,
 }
 
-/// A token of this server.
+/// A token of this server, as a request brought it.
 #[derive(Clone, Debug)]
-pub struct Token {
+pub struct Presented {
     /// Whom it stands for.
     pub caller: Caller,
     jti: Option<String>,
     issued_at: Option<f64>,
 }
 
-impl Token {
+impl Presented {
     /// What revocation asks for.
     #[must_use]
     pub fn facts(&self) -> TokenFacts<'_> {
@@ -129,7 +130,7 @@ impl Keys {
     #[must_use]
     pub fn issue(&self, sub: &str, tenant: &str, lifetime: Lifetime) -> Issued {
         let now = clock::wall_ns() / NS;
-        let mut claims = json!({"sub": sub, "tenant": tenant, "iat": now, "jti": uuid::Uuid::new_v4()});
+        let mut claims = json!({"sub": sub, "tenant": tenant, "iat": now, "jti": crate::random::uuid()});
         let expires = match lifetime {
             Lifetime::For(span) => Some(now + span.as_secs() as i64),
             Lifetime::Never => None,
@@ -149,7 +150,7 @@ impl Keys {
     }
 
     /// The token in a request's `Authorization`, checked but for its revocation.
-    pub fn token(&self, headers: &HeaderMap) -> ApiResult<Token> {
+    pub fn token(&self, headers: &HeaderMap) -> ApiResult<Presented> {
         let mut values = headers.get_all(header::AUTHORIZATION).iter();
         let value = values.next().ok_or_else(|| {
             ApiError::unauthorized("AUTH_REQUIRED", "send Authorization: Bearer and a token of this server")
@@ -162,7 +163,7 @@ impl Keys {
     }
 
     /// Checks a token as of `now_ns`.
-    pub fn verify(&self, token: &str, now_ns: i64) -> ApiResult<Token> {
+    pub fn verify(&self, token: &str, now_ns: i64) -> ApiResult<Presented> {
         let data = self
             .accepted
             .iter()
@@ -204,7 +205,7 @@ impl Keys {
         }
         let jti = claims.get("jti").and_then(Value::as_str).map(str::to_owned);
         let issued_at = time(&claims, "iat")?;
-        Ok(Token { caller: Caller { tenant: TenantId(tenant.into()), owner }, jti, issued_at })
+        Ok(Presented { caller: Caller { tenant: TenantId(tenant.into()), owner }, jti, issued_at })
     }
 }
 
@@ -253,7 +254,7 @@ pub async fn bootstrap(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Token>)> {
     state.limits.bootstrap.check(address)?;
     let open = matches(headers.get("x-auth-secret"), &state.keys.bootstrap);
     issue(&state, "bootstrap", open, &request_id, &query, &headers, body).await
@@ -267,7 +268,7 @@ pub async fn admin(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Token>)> {
     state.limits.admin.check(address)?;
     let open = state.keys.opens_admin(&headers);
     if open && headers.contains_key(header::AUTHORIZATION) {
@@ -284,7 +285,7 @@ async fn issue(
     query: &Query,
     headers: &HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Token>)> {
     if !open {
         tracing::warn!(target: "sqlfs::audit", route, request_id = &**request_id, "token refused");
         return Err(ApiError::forbidden("the secret is missing or wrong"));
@@ -305,13 +306,8 @@ async fn issue(
     };
     let issued = state.keys.issue(&sub, &tenant, lifetime);
     tracing::info!(target: "sqlfs::audit", route, request_id = &**request_id, sub, tenant, "token issued");
-    let reply = json!({
-        "token": issued.token,
-        "sub": sub,
-        "tenant": tenant,
-        "expiresAt": issued.expires_at_ns.map(rfc3339),
-    });
-    Ok((StatusCode::CREATED, Json(reply)))
+    let expires_at = issued.expires_at_ns.map(rfc3339);
+    Ok((StatusCode::CREATED, Json(Token { token: issued.token, sub, tenant, expires_at })))
 }
 
 #[cfg(test)]

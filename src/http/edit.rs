@@ -6,7 +6,6 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use serde_json::{Value, json};
 
 use super::HttpState;
 use super::body::{self, Cap};
@@ -14,6 +13,7 @@ use super::error::{ApiError, ApiResult};
 use super::extract::{FilePath, Query, Target};
 use super::files::fs_error;
 use super::json::Fields;
+use super::wire::Edited;
 use crate::fs::Errno;
 use crate::session::{Edit, SessionError};
 
@@ -26,7 +26,7 @@ pub async fn patch(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Edited>> {
     query.none()?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let mut fields =
@@ -50,7 +50,7 @@ pub async fn patch(
     });
     let Target { caller, request_id, sandbox } = target;
     let ((replacements, size), ..) = state.service.write(&caller, &request_id, sandbox, None, edit).await?;
-    Ok(Json(json!({"path": named, "replacements": replacements, "size": size})))
+    Ok(Json(Edited { path: named, replacements, size }))
 }
 
 fn replace(

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as CURSOR;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::HttpState;
 use super::body::{self, Cap, SMALL_BODY_BYTES};
@@ -16,7 +16,7 @@ use super::error::{ApiError, ApiResult};
 use super::extract::{self, Auth, Query, RequestId, Target};
 use super::json::Fields;
 use super::options::env_field;
-use super::types::record;
+use super::wire::{Sandbox, SandboxPage};
 use crate::ids::SandboxId;
 use crate::session::{Create, Network, Page, Patch, SandboxRow, SessionError};
 
@@ -32,7 +32,7 @@ pub async fn create(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Sandbox>)> {
     let mut params = query.fields(&["ifExists"])?;
     let return_holder = match params.text("ifExists")?.as_deref() {
         None => false,
@@ -55,8 +55,8 @@ pub async fn create(
         return Err(ApiError::invalid("unique: needs a name to hold"));
     }
     match state.service.create(&caller, &request_id, create).await {
-        Ok(row) => Ok((StatusCode::CREATED, Json(record(&row)))),
-        Err(SessionError::NameTaken(row)) if return_holder => Ok((StatusCode::OK, Json(record(&row)))),
+        Ok(row) => Ok((StatusCode::CREATED, Json(Sandbox::of(&row)))),
+        Err(SessionError::NameTaken(row)) if return_holder => Ok((StatusCode::OK, Json(Sandbox::of(&row)))),
         Err(error) => Err(error.into()),
     }
 }
@@ -66,12 +66,12 @@ pub async fn list(
     State(state): State<HttpState>,
     Auth(caller): Auth,
     query: Query,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<SandboxPage>> {
     let mut params = query.fields(&["limit", "cursor", "name"])?;
     let (mut page, limit) = page_of(&mut params)?;
     page.name = params.clean_text("name")?;
     let rows = state.service.list(&caller, &page).await?;
-    Ok(Json(page_reply(rows, limit, record)))
+    Ok(Json(page_reply(rows, limit)))
 }
 
 /// Reads `limit` and `cursor`; gives what to ask for, and how many to show of it.
@@ -89,24 +89,17 @@ pub(super) fn page_of(params: &mut Fields) -> ApiResult<(Page, usize)> {
 }
 
 /// A page of sandboxes, with the cursor of the next one if there is one.
-pub(super) fn page_reply(
-    mut rows: Vec<SandboxRow>,
-    limit: usize,
-    record: impl Fn(&SandboxRow) -> Value,
-) -> Value {
+pub(super) fn page_reply(mut rows: Vec<SandboxRow>, limit: usize) -> SandboxPage {
     let more = rows.len() > limit;
     rows.truncate(limit);
-    let mut reply = json!({"sandboxes": rows.iter().map(record).collect::<Vec<_>>()});
-    if let Some(last) = rows.last().filter(|_| more) {
-        reply["nextCursor"] = json!(cursor(last));
-    }
-    reply
+    let next_cursor = rows.last().filter(|_| more).map(cursor);
+    SandboxPage { sandboxes: rows.iter().map(Sandbox::of).collect(), next_cursor }
 }
 
 /// `GET /v1/sandboxes/{id}`.
-pub async fn get(State(state): State<HttpState>, target: Target, query: Query) -> ApiResult<Json<Value>> {
+pub async fn get(State(state): State<HttpState>, target: Target, query: Query) -> ApiResult<Json<Sandbox>> {
     query.none()?;
-    Ok(Json(record(&state.service.get(&target.caller, target.sandbox).await?)))
+    Ok(Json(Sandbox::of(&state.service.get(&target.caller, target.sandbox).await?)))
 }
 
 /// `PATCH /v1/sandboxes/{id}`.
@@ -116,7 +109,7 @@ pub async fn patch(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Sandbox>> {
     query.none()?;
     let cap = Cap { bytes: SMALL_BODY_BYTES.max(1 << 20), name: "1 MiB" };
     let mut fields = Fields::of(body::json(&headers, body, cap).await?, &["name", "unique", "env"])?;
@@ -132,7 +125,7 @@ pub async fn patch(
     if patch.name == Some(None) && patch.unique == Some(true) {
         return Err(ApiError::invalid("unique: needs a name to hold, and name is null"));
     }
-    Ok(Json(record(&state.service.patch(&target.caller, target.sandbox, patch).await?)))
+    Ok(Json(Sandbox::of(&state.service.patch(&target.caller, target.sandbox, patch).await?)))
 }
 
 /// `DELETE /v1/sandboxes/{id}`.
@@ -214,6 +207,7 @@ fn read_cursor(text: &str) -> Option<(i64, SandboxId)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn network_is_a_switch_or_a_list() {

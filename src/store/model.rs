@@ -248,7 +248,7 @@ pub enum Verdict {
 }
 
 /// Tokens that are no longer accepted.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Revoked {
     /// The one of this id.
     Jti(String),

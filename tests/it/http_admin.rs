@@ -8,7 +8,7 @@ use crate::support::server::AUTH_SECRET;
 use crate::support::{Api, Server, TestStore, eventually, on_each_store};
 
 const ADMIN: &str = "secret-of-the-operators-0123456789abcdef";
-const MANY: &[(&str, &str)] = &[("ADMIN_SECRET", ADMIN), ("ADMIN_RATE_LIMIT_MAX", "1000000")];
+const MANY: &[(&str, &str)] = &[("ADMIN_SECRET", ADMIN)];
 
 async fn operate(api: &Api, method: Method, path: &str, body: Option<&Value>) -> Reply {
     let request = api.bare(method, path).header("x-admin-secret", ADMIN);

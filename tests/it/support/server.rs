@@ -229,6 +229,7 @@ fn command(store: &TestStore) -> Command {
         .env("ADMIN_PORT", "0")
         // Each client of a test gets a token of its own.
         .env("BOOTSTRAP_RATE_LIMIT_MAX", "1000000")
+        .env("ADMIN_RATE_LIMIT_MAX", "1000000")
         .env("AUTH_SECRET", AUTH_SECRET)
         .current_dir(store.folder.path())
         .stdin(Stdio::null())
@@ -264,7 +265,8 @@ pub fn die_with_us(command: &mut Command) {
     }
 }
 
-fn send_signal(pid: u32, signal: i32) {
+/// Sends a signal to a child that was not waited for yet.
+pub fn send_signal(pid: u32, signal: i32) {
     let pid = i32::try_from(pid).expect("a pid");
     #[expect(unsafe_code, reason = "kill(2) of a child that was not waited for yet: the pid is its own")]
     let sent = unsafe { libc::kill(pid, signal) };
