@@ -11,7 +11,7 @@ use super::HttpState;
 use super::auth::check_sub;
 use super::body::{self, Cap, SMALL_BODY_BYTES};
 use super::error::{ApiError, ApiResult};
-use super::extract::{Query, RequestId};
+use super::extract::{Query, RequestId, sandbox_id};
 use super::json::Fields;
 use super::rate::ClientAddress;
 use super::sandboxes::{page_of, page_reply};
@@ -46,7 +46,7 @@ fn tenant_of(fields: &mut Fields, state: &HttpState) -> ApiResult<TenantId> {
     let tenant = fields.text("tenant")?.unwrap_or_else(|| DEFAULT_TENANT.into());
     check_tenant(&tenant).map_err(ApiError::invalid)?;
     if !state.service.knows_tenant(&tenant) {
-        return Err(ApiError::invalid(format!("tenant: there is no {tenant:?}")));
+        return Err(SessionError::UnknownTenant.into());
     }
     Ok(TenantId(tenant.into()))
 }
@@ -82,8 +82,7 @@ pub async fn delete(
     let mut params = query.fields(&["tenant", "force"])?;
     let tenant = tenant_of(&mut params, &state)?;
     let force = params.flag("force")?.unwrap_or(false);
-    // What is no id of ours is not there.
-    let sandbox = id.parse().map_err(|_| SessionError::NotFound)?;
+    let sandbox = sandbox_id(&id)?;
     let owner = state.service.delete_any(&tenant, sandbox, force).await?;
     let request_id = &*operator.request_id.0;
     tracing::info!(
@@ -104,7 +103,11 @@ pub async fn revoke(
     let cap = Cap { bytes: SMALL_BODY_BYTES, name: "64 KiB" };
     let mut fields = Fields::of(body::json(&headers, body, cap).await?, &["jti", "sub", "tenant"])?;
     let tenant = tenant_of(&mut fields, &state)?;
-    let what = match (fields.clean_text("jti")?, owner_of(fields.text("sub")?)?) {
+    let jti = fields.clean_text("jti")?;
+    if jti.as_deref() == Some("") {
+        return Err(ApiError::invalid("jti: must not be empty"));
+    }
+    let what = match (jti, owner_of(fields.text("sub")?)?) {
         (Some(jti), None) => Revoked::Jti(jti),
         (None, Some(owner)) => Revoked::Sub(owner),
         (None, None) | (Some(_), Some(_)) => {

@@ -21,7 +21,7 @@ use super::wire::Token;
 use crate::clock;
 use crate::config::{ConfigError, DEFAULT_TENANT, Secret, check_tenant};
 use crate::ids::{Caller, Owner, Sha256, TenantId};
-use crate::session::TokenFacts;
+use crate::session::{SessionError, TokenFacts};
 
 const LONGEST_SUB: usize = 256;
 const NS: i64 = 1_000_000_000;
@@ -298,7 +298,7 @@ async fn issue(
     let tenant = fields.text("tenant")?.unwrap_or_else(|| DEFAULT_TENANT.into());
     check_tenant(&tenant).map_err(ApiError::invalid)?;
     if !state.service.knows_tenant(&tenant) {
-        return Err(ApiError::invalid(format!("tenant: there is no {tenant:?}")));
+        return Err(SessionError::UnknownTenant.into());
     }
     let lifetime = match fields.text("expiresIn")? {
         None => Lifetime::default(),

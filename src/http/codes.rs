@@ -33,7 +33,7 @@ pub const CODES: &[Code] = &[
     code(400, "EDIT_BINARY", "the file is not UTF-8 text"),
     code(401, "AUTH_REQUIRED", "no token was sent"),
     code(401, "AUTH_INVALID", "the token is not one of this server, or has expired"),
-    code(401, "AUTH_UNKNOWN_TENANT", "the token's tenant does not exist"),
+    code(401, "AUTH_UNKNOWN_TENANT", "there is no such tenant"),
     code(403, "FORBIDDEN", "the secret is missing or wrong"),
     code(403, "EPERM", "no call may do that to this path, such as removing the root"),
     code(404, "SANDBOX_NOT_FOUND", "no such sandbox, or another owner's"),

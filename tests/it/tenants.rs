@@ -70,7 +70,7 @@ async fn a_tenant_that_is_not_configured_is_refused() {
         let request =
             api.bare(reqwest::Method::POST, "/v1/auth/bootstrap").header("x-auth-secret", AUTH_SECRET);
         let refused = send(request.json(&json!({"sub": "tester", "tenant": tenant}))).await;
-        refused.refused(400, "INVALID_INPUT");
+        refused.refused(401, "AUTH_UNKNOWN_TENANT");
         // A token that was made elsewhere with the same secret.
         let args = ["token", "tester", "--tenant", tenant];
         let (_, token, _) = crate::support::server::run(server.store(), &args, &[], b"").await;

@@ -110,7 +110,7 @@ pub struct IssueToken {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Revoke {
     /// The token of this id.
-    #[schema(required = false, pattern = "^[^\\u0000]*$")]
+    #[schema(required = false, pattern = "^[^\\u0000]+$")]
     pub jti: String,
     /// All tokens of this owner that were made until now.
     #[schema(required = false, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", max_length = 256)]

@@ -44,6 +44,7 @@ fn operators() -> Vec<Operation> {
             "FORBIDDEN",
             "RATE_LIMITED",
             "UNKNOWN_FIELD",
+            "AUTH_UNKNOWN_TENANT",
             "STORE_UNAVAILABLE",
         ])
     };
