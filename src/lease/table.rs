@@ -57,9 +57,15 @@ pub struct Table<K: Ord> {
 struct Held {
     claim: Claim,
     fence: i64,
-    /// `None`: confirmed.
-    expires: Option<Ms>,
+    /// Stands as long as its owner lives.
+    confirmed: bool,
+    expires: Ms,
 }
+
+/// Lease times after which a confirmed lease expires that no heartbeat confirms any more:
+/// its owner is gone and nobody has asked since, or a late call brought back what its
+/// living owner had given back, when the store had lost its memory in between.
+const CONFIRMED: Ms = 4;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Hinted {
@@ -138,13 +144,17 @@ impl<K: Clone + Ord> Table<K> {
 
     /// The other half, and a renewal: whether the claim still holds the lease.
     pub fn keep(&mut self, now: Ms, lease: &Holding<K>, confirm: bool) -> bool {
-        let expires = Some(now + self.terms.lease);
+        let expires = now + self.terms.lease;
+        let stands = now + CONFIRMED * self.terms.lease;
         let remembers = self.counters.contains_key(&lease.key);
         match self.holder(now, &lease.key) {
             Some(held) if held.claim == lease.claim => {
-                if confirm {
-                    held.expires = None;
-                } else if held.expires.is_some() {
+                // A late call of a grant before may not make that one stand which a late
+                // question brought about: it has another token. (So has one whose token was
+                // raised meanwhile; the next heartbeat confirms it.)
+                if confirm && held.fence == lease.fence {
+                    (held.confirmed, held.expires) = (true, stands);
+                } else if !held.confirmed {
                     held.expires = expires;
                 }
                 true
@@ -152,7 +162,7 @@ impl<K: Clone + Ord> Table<K> {
             Some(_) => false,
             None if remembers => false,
             None => {
-                let held = Held { claim: lease.claim, fence: lease.fence, expires };
+                let held = Held { claim: lease.claim, fence: lease.fence, confirmed: false, expires };
                 self.held.insert(lease.key.clone(), held);
                 self.counters.insert(lease.key.clone(), lease.fence);
                 true
@@ -164,7 +174,7 @@ impl<K: Clone + Ord> Table<K> {
     #[must_use]
     pub fn claim(&self, now: Ms, key: &K) -> Option<Claim> {
         let held = self.held.get(key)?;
-        held.expires.is_none_or(|at| at > now).then_some(held.claim)
+        (held.expires > now).then_some(held.claim)
     }
 
     /// Whether `owner` counts as alive at `now`.
@@ -217,8 +227,8 @@ impl<K: Clone + Ord> Table<K> {
         let mut evicted = false;
         if let Some(held) = self.holder(now, key) {
             if held.claim == claim {
-                if extends && held.expires.is_some() {
-                    held.expires = Some(now + lease);
+                if extends && !held.confirmed {
+                    held.expires = now + lease;
                 }
                 let fence = held.fence;
                 self.unmark(key, claim);
@@ -226,7 +236,7 @@ impl<K: Clone + Ord> Table<K> {
                 return Answer::Acquired { fence, hint: None };
             }
             if let Some(evict) = evict
-                && held.expires.is_none()
+                && held.confirmed
                 && held.claim == evict
             {
                 floor = floor.max(held.fence);
@@ -247,7 +257,8 @@ impl<K: Clone + Ord> Table<K> {
                 _ => {
                     self.unmark(key, claim);
                     let fence = self.next_fence(key, floor);
-                    self.held.insert(key.clone(), Held { claim, fence, expires: Some(now + lease) });
+                    self.held
+                        .insert(key.clone(), Held { claim, fence, confirmed: false, expires: now + lease });
                     return Answer::Acquired { fence, hint: self.take_hint(now, key, claim) };
                 }
             }
@@ -259,8 +270,8 @@ impl<K: Clone + Ord> Table<K> {
         (mark.number, mark.expires) = (mark.number.max(claim.number), expires);
         let held = self.held.get(key);
         Answer::Busy {
-            left: held.and_then(|held| held.expires).map(|at| at - now),
-            confirmed: held.filter(|held| held.expires.is_none()).map(|held| held.claim),
+            left: held.filter(|held| !held.confirmed).map(|held| held.expires - now),
+            confirmed: held.filter(|held| held.confirmed).map(|held| held.claim),
         }
     }
 
@@ -355,7 +366,7 @@ impl<K: Clone + Ord> Table<K> {
 
     /// The lease at `now`; one that expired is removed.
     fn holder(&mut self, now: Ms, key: &K) -> Option<&mut Held> {
-        if self.held.get(key)?.expires.is_some_and(|at| at <= now) {
+        if self.held.get(key)?.expires <= now {
             self.held.remove(key);
         }
         self.held.get_mut(key)

@@ -67,7 +67,7 @@ impl Tenants {
         if let Some(store) = slot.ready() {
             return Ok(store);
         }
-        if failed_at.is_some_and(|at| at.elapsed() < PAUSE) {
+        if slot.opener.is_some() && failed_at.is_some_and(|at| at.elapsed() < PAUSE) {
             return Err(SessionError::StoreUnavailable);
         }
         let opened = slot.make_ready().await;

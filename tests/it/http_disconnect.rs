@@ -8,6 +8,7 @@ use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
 use crate::support::http::hang_up;
+use crate::support::watched::Watched;
 use crate::support::{Api, Server, TestStore, eventually, median, on_each_store};
 
 on_each_store![
@@ -79,7 +80,8 @@ async fn gone_during_a_streamed_exec(store: TestStore) {
 }
 
 async fn gone_while_queued(store: TestStore) {
-    let server = Server::start(store).await;
+    let watched = Watched::start(store, &[]).await;
+    let server = &watched.server;
     let api = server.api().await;
     let id = api.create().await;
     let queued =
@@ -97,6 +99,11 @@ async fn gone_while_queued(store: TestStore) {
             assert!(early.is_err(), "a queued exec answered while another held the sandbox");
         }
         drop(waiting);
+        // Who is called up before the server has heard of the end runs, and rightly.
+        eventually("nobody waits any more", Duration::from_secs(20), || async {
+            (watched.metrics().await["sqlfs_requests_waiting"] == 0.0).then_some(())
+        })
+        .await;
         drop(holder);
         next_writer(&api, &id, "queued").await;
         assert_eq!(api.stdout(&id, "cat /tmp/ran 2>/dev/null; true").await, "", "a script ran for nobody");

@@ -150,6 +150,41 @@ async fn a_confirmed_lease_stands_without_renewal_and_falls_only_to_who_saw_its_
 }
 
 #[tokio::test]
+async fn a_confirmed_lease_that_is_confirmed_no_more_expires_also_when_its_owner_lives() {
+    each_store(async |rig: Rig| {
+        let (a, b) = (claim(1, 0), claim(2, 0));
+        let token = fence(&rig.acquire(a, 0).await);
+        assert_eq!(rig.heartbeat(a, token).await, Answer::Kept(vec![true]));
+        for _ in 0..3 {
+            rig.pass(LEASE).await;
+            rig.beat(a.owner).await;
+            assert!(is_busy(&rig.acquire(b, 0).await));
+        }
+        rig.pass(LEASE + 20).await;
+        rig.beat(a.owner).await;
+        fence(&rig.acquire(b, 0).await);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_late_heartbeat_does_not_confirm_what_a_late_question_took() {
+    each_store(async |rig: Rig| {
+        let (a, b) = (claim(1, 0), claim(2, 0));
+        let token = fence(&rig.acquire(a, 0).await);
+        rig.release(a).await;
+        // The first question was under way twice, and so was the heartbeat.
+        assert!(fence(&rig.acquire(a, 0).await) > token);
+        assert_eq!(rig.heartbeat(a, token).await, Answer::Kept(vec![true]));
+        rig.beat(a.owner).await;
+        rig.pass(LEASE + 20).await;
+        rig.beat(a.owner).await;
+        fence(&rig.acquire(b, 0).await);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_lease_that_was_not_confirmed_expires_also_when_its_owner_lives() {
     each_store(async |rig: Rig| {
         let (a, b) = (claim(1, 0), claim(2, 0));

@@ -1,8 +1,7 @@
 //! What an operator sees: metrics under the names of README.md, traces at a collector, log
 //! lines with the names of DEVELOPER.md; and nothing of what users wrote in any of them.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::net::TcpListener;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,48 +10,13 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use serde_json::{Value, json};
 
-use crate::support::http::{Reply, send};
-use crate::support::{Api, Server, TestStore, eventually};
+use crate::support::http::send;
+use crate::support::watched::{Watched, free_port};
+use crate::support::{Api, TestStore, eventually};
 
 /// Must be found nowhere but in replies.
 const CANARY: &str = "canary-5f2a";
 const SOON: Duration = Duration::from_secs(20);
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
-}
-
-struct Watched {
-    server: Server,
-    port: u16,
-}
-
-impl Watched {
-    async fn start(store: TestStore, env: &[(&str, &str)]) -> Self {
-        let port = free_port();
-        let text = port.to_string();
-        let env: Vec<_> = [("ADMIN_PORT", text.as_str())].into_iter().chain(env.iter().copied()).collect();
-        Self { server: Server::start_with(store, &env).await, port }
-    }
-
-    async fn get(&self, path: &str) -> Reply {
-        send(reqwest::Client::new().get(format!("http://127.0.0.1:{}{path}", self.port))).await
-    }
-
-    /// Name with labels → value.
-    async fn metrics(&self) -> BTreeMap<String, f64> {
-        let text = self.get("/metrics").await.expect(200).text().to_owned();
-        assert!(text.ends_with("# EOF\n"), "cut off: {text}");
-        let lines = text.lines().filter(|line| !line.starts_with('#'));
-        lines
-            .map(|line| {
-                let (name, value) = line.rsplit_once(' ').expect("name and value");
-                (name.to_owned(), value.parse().expect("a number"))
-            })
-            .collect()
-    }
-}
 
 /// One of everything that leaves a trace in the metrics, each with the canary in it.
 async fn use_it(api: &Api) -> String {
@@ -253,7 +217,12 @@ async fn json_lines_have_the_documented_names_and_hide_what_users_wrote() {
     let watched = Watched::start(TestStore::postgres().await, &env).await;
     let api = watched.server.api().await;
     use_it(&api).await;
-    let logs = watched.server.logs();
+    // The last request's line is on its way through a pipe.
+    let logs = eventually("the last request is in the log", SOON, || async {
+        let logs = watched.server.logs();
+        logs.contains("\"status\":404").then_some(logs)
+    })
+    .await;
     let lines: Vec<Value> = logs.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let of_request = lines.iter().find(|line| line["message"] == "request" && line["status"] == 408);
     let fields: BTreeSet<&str> = of_request

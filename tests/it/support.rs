@@ -19,6 +19,7 @@ pub mod redis;
 pub mod redis_calls;
 pub mod scripts;
 pub mod server;
+pub mod watched;
 pub mod weather;
 
 pub use http::{Api, Reply};

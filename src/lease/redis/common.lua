@@ -8,9 +8,11 @@ local MAX_FENCE = 2 ^ 52
 -- knows the highest token that committed.
 local FENCE_MS = 86400000
 local MAX_LEASE_MS = 3600000
--- A confirmed lease stands as long as its owner's liveness, and each heartbeat confirms it
--- anew. When its owner is gone and nobody asks for the sandbox again, the key ends so.
-local CONFIRMED_MS = 3600000
+-- A confirmed lease stands as long as its owner lives, and each heartbeat confirms it anew.
+-- After so many lease times without one it expires: its owner is gone and nobody has asked
+-- since, or a late call brought back what its living owner had given back, when the server
+-- had lost its memory in between.
+local CONFIRMED = 4
 
 local function text(key)
   local value = redis.pcall('GET', key)
@@ -56,7 +58,7 @@ local function put(key, claim, fence, kind, ms)
   if kind == 'e' then
     redis.call('SET', key, value, 'PX', ms)
   else
-    redis.call('SET', key, value, 'PX', CONFIRMED_MS)
+    redis.call('SET', key, value, 'PX', CONFIRMED * ms)
   end
 end
 
@@ -194,14 +196,13 @@ local function keep(key, fences, claim, fence, kind, ms)
   local held = lease(key)
   if held then
     if held.claim ~= claim then return 0 end
-    if held.kind == 'e' then
-      if kind == 'c' then
-        put(key, claim, held.fence, 'c', ms)
-      else
-        redis.call('PEXPIRE', key, held.ms)
-      end
-    elseif kind == 'c' then
-      redis.call('PEXPIRE', key, CONFIRMED_MS)
+    -- A late call of a grant before may not make that one stand which a late question
+    -- brought about: it has another token. (So has one whose token was raised meanwhile;
+    -- the next heartbeat confirms it.)
+    if kind == 'c' and held.fence == fence then
+      put(key, claim, held.fence, 'c', held.ms)
+    elseif held.kind == 'e' then
+      redis.call('PEXPIRE', key, held.ms)
     end
     return 1
   end
