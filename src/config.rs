@@ -111,6 +111,10 @@ settings! {
     auth_secret: Option<Secret> = secret, "AUTH_SECRET", "", "", "Secret that signs tokens and opens /v1/auth/bootstrap. Unset: generated once into SQLFS_DATA_DIR.";
     auth_secret_previous: Option<Secret> = secret, "AUTH_SECRET_PREVIOUS", "", "", "Former AUTH_SECRET whose tokens are still accepted.";
     admin_secret: Option<Secret> = secret, "ADMIN_SECRET", "", "", "Secret that opens /v1/auth/admin. Unset: that route refuses everybody.";
+    mcp_api_key: Option<Secret> = secret, "MCP_API_KEY", "", "", "Key that /mcp accepts beside tokens, for a program that acts for many users. Unset: tokens only.";
+    mcp_identity_header: String = header_name, "MCP_IDENTITY_HEADER", "x-librechat-user-id", "", "Header that names the owner of a call to /mcp that comes with MCP_API_KEY.";
+    mcp_default_sub: Option<String> = owner, "MCP_DEFAULT_SUB", "", "", "Owner of a call with MCP_API_KEY and without that header. Unset: such calls are refused.";
+    mcp_static_tenant: String = tenant, "MCP_STATIC_TENANT", "default", "", "Tenant of all calls with MCP_API_KEY.";
     log_format: LogFormat = log_format, "LOG_FORMAT", "text", "", "`text` or `json`.";
     log_filter: String = text, "RUST_LOG", "info", "", "What is logged, in the syntax of tracing-subscriber's EnvFilter.";
     max_request_body_bytes: u64 = number::<u64, 1024, MAX_BYTES>, "MAX_REQUEST_BODY_BYTES", "268435456", "bytes", "Largest request body (exec routes: 16 MiB).";
@@ -156,10 +160,6 @@ const LATER: &[&str] = &[
     "VERSION_CHECK",
     "SNAPSHOT_KEY",
     "INTERPRETER",
-    "MCP_API_KEY",
-    "MCP_IDENTITY_HEADER",
-    "MCP_DEFAULT_SUB",
-    "MCP_STATIC_TENANT",
     "ADMIN_BIND_ADDRESS",
     "ADMIN_PORT",
     "TRUST_PROXY_HEADERS",
@@ -216,6 +216,9 @@ impl Config {
         if self.admin_secret.is_some() && self.admin_secret == self.auth_secret {
             return Err(ConfigError("ADMIN_SECRET: must differ from AUTH_SECRET".into()));
         }
+        if self.mcp_api_key.is_some() && [&self.auth_secret, &self.admin_secret].contains(&&self.mcp_api_key) {
+            return Err(ConfigError("MCP_API_KEY: must differ from AUTH_SECRET and ADMIN_SECRET".into()));
+        }
         if self.redis_url.is_some() { self.check_leases() } else { Ok(()) }
     }
 
@@ -250,13 +253,18 @@ impl Config {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let short = |secret: &Option<Secret>| secret.as_ref().is_some_and(|s| s.0.len() < 32);
-        [("AUTH_SECRET", &self.auth_secret), ("ADMIN_SECRET", &self.admin_secret)]
-            .into_iter()
-            .filter(|(_, secret)| short(secret))
-            .map(|(name, _)| {
-                format!("{name} is shorter than 32 bytes: it can be guessed offline from one token")
-            })
-            .collect()
+        let mut warnings: Vec<String> =
+            [("AUTH_SECRET", &self.auth_secret), ("ADMIN_SECRET", &self.admin_secret)]
+                .into_iter()
+                .filter(|(_, secret)| short(secret))
+                .map(|(name, _)| {
+                    format!("{name} is shorter than 32 bytes: it can be guessed offline from one token")
+                })
+                .collect();
+        if short(&self.mcp_api_key) {
+            warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
+        }
+        warnings
     }
 }
 
@@ -307,6 +315,35 @@ fn path(text: &str) -> Result<PathBuf, String> {
 #[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
 fn secret(text: &str) -> Result<Option<Secret>, String> {
     Ok((!text.is_empty()).then(|| Secret(text.to_owned())))
+}
+
+fn header_name(text: &str) -> Result<String, String> {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let name = text.to_ascii_lowercase();
+    // Those that the request itself needs for other things.
+    let taken = ["authorization", "host", "content-type", "content-length", "accept"].contains(&&*name);
+    if name.bytes().all(token) && !taken {
+        Ok(name)
+    } else {
+        Err("must be the name of a header of its own".into())
+    }
+}
+
+fn owner(text: &str) -> Result<Option<String>, String> {
+    match text {
+        "" => Ok(None),
+        _ if text.len() <= 256 && !text.chars().any(char::is_control) => Ok(Some(text.to_owned())),
+        _ => Err("must be 1 to 256 bytes without control characters".into()),
+    }
+}
+
+fn tenant(text: &str) -> Result<String, String> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    if text.len() <= 64 && text.bytes().all(allowed) {
+        Ok(text.to_owned())
+    } else {
+        Err("must be 1 to 64 letters, digits, - or _".into())
+    }
 }
 
 fn postgres(text: &str) -> Result<Option<Secret>, String> {
@@ -384,6 +421,10 @@ mod tests {
             ("REDIS_URL", "http://:hunter2@h", "REDIS_URL: must start with redis://"),
             ("REDIS_DOWN", "ignore", "REDIS_DOWN: must be degrade or refuse"),
             ("LEASE_MODE", "forever", "LEASE_MODE: must be lease or preemptible"),
+            ("MCP_IDENTITY_HEADER", "x user", "MCP_IDENTITY_HEADER: must be the name of a header"),
+            ("MCP_IDENTITY_HEADER", "Authorization", "MCP_IDENTITY_HEADER: must be the name of a header"),
+            ("MCP_DEFAULT_SUB", "a\nb", "MCP_DEFAULT_SUB: must be 1 to 256 bytes"),
+            ("MCP_STATIC_TENANT", "a/b", "MCP_STATIC_TENANT: must be 1 to 64 letters"),
         ] {
             let error = parse(&[(name, value)]).unwrap_err();
             assert!(error.starts_with(says), "{name}={value}: {error}");
@@ -433,6 +474,7 @@ mod tests {
             ("DATABASE_URL", "postgres://u:canary-two@h/d"),
             ("ADMIN_SECRET", "canary-three"),
             ("REDIS_URL", "redis://:canary-four@h"),
+            ("MCP_API_KEY", "canary-five"),
         ]);
         assert!(!format!("{config:?}").contains("canary"));
     }

@@ -13,7 +13,9 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("lib", &[]),
     ("cli", &["app", "clock", "config", "http", "ids", "store", "telemetry"]),
     ("app", &["clock", "config", "exec", "fs", "http", "ids", "lease", "session", "store", "telemetry"]),
-    ("http", &["clock", "config", "exec", "fs", "ids", "session"]),
+    // The router mounts mcp; mcp takes the routes' own validation and errors.
+    ("http", &["clock", "config", "exec", "fs", "ids", "mcp", "session"]),
+    ("mcp", &["clock", "config", "fs", "http", "ids", "session"]),
     ("session", &["clock", "config", "exec", "fs", "ids", "lease", "store"]),
     ("lease", &["clock", "ids"]),
     ("exec", &["clock", "fs", "ids"]),
@@ -31,7 +33,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["store/postgres", "store/sqlite", "store/open.rs"]),
     ("redis", &["lease/redis"]),
     ("deadpool_redis", &["lease/redis"]),
-    ("axum", &["http"]),
+    ("axum", &["http", "mcp"]),
+    ("rmcp", &["mcp"]),
     ("hyper", &["http"]),
     ("hyper_util", &["http"]),
     ("jsonwebtoken", &["http/auth.rs"]),
@@ -321,6 +324,7 @@ mod each_rule_can_fail {
         for (path, text) in [
             ("http/files.rs", "use crate::store::Store;"),
             ("http.rs", "fn f(s: &crate::lease::Lease) {}"),
+            ("mcp/read.rs", "use crate::store::Store;"),
             ("session/guard.rs", "use crate::http::router;"),
             ("fs/tree.rs", "use crate::clock;"),
             ("ids.rs", "use crate::fs::Tree;"),

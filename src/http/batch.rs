@@ -36,7 +36,8 @@ pub async fn exec_sync_batch(
     body::reply(size, move || json!({"results": items.into_iter().map(line).collect::<Vec<_>>()})).await
 }
 
-fn batch_request(body: Value) -> ApiResult<BatchRequest> {
+/// Reads a batch.
+pub fn batch_request(body: Value) -> ApiResult<BatchRequest> {
     let known = &["scripts", "timeoutMs", "perScriptTimeoutMs", "readOnly", "atomic", "retryOn5xx"];
     let mut fields = Fields::of(body, known)?;
     let list = match fields.take("scripts") {
@@ -79,7 +80,9 @@ fn output_size(item: &BatchItem) -> usize {
     }
 }
 
-fn line(item: BatchItem) -> Value {
+/// The line of one script in the reply.
+#[must_use]
+pub fn line(item: BatchItem) -> Value {
     let not_run = |why: &str| failed(Captured::default(), 0, json!({"error": why, "applied": "no"}));
     let mut line = match item.result {
         BatchResult::Done(reply) => {

@@ -29,8 +29,12 @@ pub async fn patch(
 ) -> ApiResult<Json<Value>> {
     query.none()?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
-    let mut fields =
-        Fields::of(body::json(&headers, body, cap).await?, &["oldString", "newString", "replaceAll"])?;
+    let fields = Fields::of(body::json(&headers, body, cap).await?, &["oldString", "newString", "replaceAll"])?;
+    edit(&state, target, path, fields).await.map(Json)
+}
+
+/// Replaces text in a file as the fields say.
+pub async fn edit(state: &HttpState, target: Target, path: String, mut fields: Fields) -> ApiResult<Value> {
     let old = fields.required_text("oldString")?;
     let new = fields.required_text("newString")?;
     let all = fields.flag("replaceAll")?.unwrap_or(false);
@@ -50,7 +54,7 @@ pub async fn patch(
     });
     let Target { caller, request_id, sandbox } = target;
     let ((replacements, size), ..) = state.service.write(&caller, &request_id, sandbox, None, edit).await?;
-    Ok(Json(json!({"path": named, "replacements": replacements, "size": size})))
+    Ok(json!({"path": named, "replacements": replacements, "size": size}))
 }
 
 fn replace(

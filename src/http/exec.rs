@@ -74,7 +74,9 @@ async fn read_request(query: &Query, headers: &HeaderMap, body: Body) -> ApiResu
     exec_request(fields, headers)
 }
 
-fn buffered(reply: ExecReply, encoding: Encoding) -> Value {
+/// The reply of an exec that ran to its end.
+#[must_use]
+pub fn buffered(reply: ExecReply, encoding: Encoding) -> Value {
     let ExecReply { output, mut warnings, .. } = reply;
     let (stdout, stdout_replaced) = encoding.whole(output.stdout, output.stdout_truncated);
     let (stderr, stderr_replaced) = encoding.whole(output.stderr, output.stderr_truncated);

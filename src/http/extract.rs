@@ -50,11 +50,15 @@ impl FromRequestParts<HttpState> for Target {
         let Auth(caller) = Auth::from_request_parts(parts, state).await?;
         let RequestId(request_id) = RequestId::from_request_parts(parts, state).await?;
         let id = path_param(parts, "id").await?;
-        let sandbox = id.parse().map_err(|_| {
-            ApiError::invalid("sandbox id: expected a UUID such as 123e4567-e89b-42d3-a456-426614174000")
-        })?;
-        Ok(Self { caller, request_id, sandbox })
+        Ok(Self { caller, request_id, sandbox: sandbox_id(&id)? })
     }
+}
+
+/// A sandbox's id from its text.
+pub fn sandbox_id(text: &str) -> ApiResult<SandboxId> {
+    text.parse().map_err(|_| {
+        ApiError::invalid("sandbox id: expected a UUID such as 123e4567-e89b-42d3-a456-426614174000")
+    })
 }
 
 /// The file path behind `/files/`, absolute.

@@ -17,7 +17,7 @@ use super::extract::{self, Auth, Query, RequestId, Target};
 use super::json::Fields;
 use super::options::env_field;
 use super::types::record;
-use crate::ids::SandboxId;
+use crate::ids::{Caller, SandboxId};
 use crate::session::{Create, Network, Page, Patch, SandboxRow, SessionError};
 
 const LONGEST_NAME: usize = 255;
@@ -41,12 +41,25 @@ pub async fn create(
     };
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let known = &["name", "unique", "env", "files", "python", "javascript", "network"];
-    let mut fields = Fields::of(body::json(&headers, body, cap).await?, known)?;
+    let fields = Fields::of(body::json(&headers, body, cap).await?, known)?;
+    let (made, record) = create_from(&state, &caller, &request_id, fields, return_holder).await?;
+    Ok((if made { StatusCode::CREATED } else { StatusCode::OK }, Json(record)))
+}
+
+/// Makes a sandbox as the fields say. The flag is false when the name was taken and its
+/// holder is given instead.
+pub async fn create_from(
+    state: &HttpState,
+    caller: &Caller,
+    request_id: &str,
+    mut fields: Fields,
+    return_holder: bool,
+) -> ApiResult<(bool, Value)> {
     let create = Create {
         name: name_field(&mut fields)?,
         unique: fields.flag("unique")?.unwrap_or(false),
         env: env_field(&mut fields)?.unwrap_or_default(),
-        files: files_field(&state, &mut fields)?,
+        files: files_field(state, &mut fields)?,
         python: fields.flag("python")?.unwrap_or(false),
         javascript: fields.flag("javascript")?.unwrap_or(false),
         network: network_field(&mut fields)?,
@@ -54,9 +67,9 @@ pub async fn create(
     if create.unique && create.name.is_none() {
         return Err(ApiError::invalid("unique: needs a name to hold"));
     }
-    match state.service.create(&caller, &request_id, create).await {
-        Ok(row) => Ok((StatusCode::CREATED, Json(record(&row)))),
-        Err(SessionError::NameTaken(row)) if return_holder => Ok((StatusCode::OK, Json(record(&row)))),
+    match state.service.create(caller, request_id, create).await {
+        Ok(row) => Ok((true, record(&row))),
+        Err(SessionError::NameTaken(row)) if return_holder => Ok((false, record(&row))),
         Err(error) => Err(error.into()),
     }
 }
@@ -67,7 +80,14 @@ pub async fn list(
     Auth(caller): Auth,
     query: Query,
 ) -> ApiResult<Json<Value>> {
-    let mut params = query.fields(&["limit", "cursor", "name"])?;
+    page(&state, &caller, query.fields(PAGE_FIELDS)?).await.map(Json)
+}
+
+/// What a page of sandboxes is asked for with.
+pub const PAGE_FIELDS: &[&str] = &["limit", "cursor", "name"];
+
+/// One page of the caller's sandboxes.
+pub async fn page(state: &HttpState, caller: &Caller, mut params: Fields) -> ApiResult<Value> {
     let limit = params.integer("limit", 1..=LARGEST_PAGE)?.unwrap_or(PAGE) as usize;
     let after = match params.text("cursor")? {
         None => None,
@@ -78,14 +98,14 @@ pub async fn list(
     };
     // One more than asked for tells whether there is a next page.
     let page = Page { limit: limit as u32 + 1, after, name: params.clean_text("name")? };
-    let mut rows = state.service.list(&caller, &page).await?;
+    let mut rows = state.service.list(caller, &page).await?;
     let more = rows.len() > limit;
     rows.truncate(limit);
     let mut reply = json!({"sandboxes": rows.iter().map(record).collect::<Vec<_>>()});
     if let Some(last) = rows.last().filter(|_| more) {
         reply["nextCursor"] = json!(cursor(last));
     }
-    Ok(Json(reply))
+    Ok(reply)
 }
 
 /// `GET /v1/sandboxes/{id}`.
