@@ -3,9 +3,9 @@
 
 use tracing::Level;
 use tracing_subscriber::filter::filter_fn;
-use tracing_subscriber::{EnvFilter, Layer};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::config::{ConfigError, LogFormat};
 

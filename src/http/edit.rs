@@ -29,7 +29,8 @@ pub async fn patch(
 ) -> ApiResult<Json<Value>> {
     query.none()?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
-    let fields = Fields::of(body::json(&headers, body, cap).await?, &["oldString", "newString", "replaceAll"])?;
+    let fields =
+        Fields::of(body::json(&headers, body, cap).await?, &["oldString", "newString", "replaceAll"])?;
     edit(&state, target, path, fields).await.map(Json)
 }
 

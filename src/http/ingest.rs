@@ -232,12 +232,7 @@ impl Flushes<'_> {
     }
 }
 
-async fn write(
-    state: &HttpState,
-    target: Target,
-    base: String,
-    entries: Vec<Entry>,
-) -> ApiResult<Value> {
+async fn write(state: &HttpState, target: Target, base: String, entries: Vec<Entry>) -> ApiResult<Value> {
     let files = entries.iter().filter(|entry| !matches!(entry.what, What::Dir)).count();
     let edit: Edit<()> = Arc::new(move |copy| apply(copy, &base, &entries));
     let Target { caller, request_id, sandbox } = target;

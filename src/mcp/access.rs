@@ -133,7 +133,10 @@ mod tests {
     #[test]
     fn without_a_key_there_are_tokens_only() {
         let access = Access::new(&Config::defaults());
-        assert_eq!(who(&access, &[("authorization", "Bearer "), ("x-librechat-user-id", "a")]), "AUTH_INVALID");
+        assert_eq!(
+            who(&access, &[("authorization", "Bearer "), ("x-librechat-user-id", "a")]),
+            "AUTH_INVALID"
+        );
         assert_eq!(who(&access, &[("x-librechat-user-id", "a")]), "AUTH_REQUIRED");
         // The default name passes what a token's sub must pass.
         check_sub(&"é".repeat(128)).unwrap();

@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn wire_is_what_json_takes() {
-        for text in ["a", "é", "😀", "\"", "\\", "\n", "\r", "\t", "\0", "\u{1f}", "\u{7f}", "\u{8}", "\u{c}"] {
+        for text in ["a", "é", "😀", "\"", "\\", "\n", "\r", "\t", "\0", "\u{1f}", "\u{7f}", "\u{8}", "\u{c}"]
+        {
             let written = serde_json::to_string(text).unwrap().len() - 2;
             assert_eq!(text.chars().map(wire).sum::<usize>(), written, "{text:?}");
         }

@@ -90,7 +90,9 @@ fn number(about: &str, least: u64, most: u64, default: u64) -> Value {
 }
 
 fn tools() -> Vec<Spec> {
-    let read_only = || flag("Forbid every change of files. Runs beside other readers, without waiting its turn to write.");
+    let read_only = || {
+        flag("Forbid every change of files. Runs beside other readers, without waiting its turn to write.")
+    };
     vec![
         Spec {
             name: "sandbox_create",

@@ -115,7 +115,9 @@ impl Endpoint {
         }
         if kind == Kind::Initialize && response.status().is_success() {
             let id = uuid::Uuid::new_v4().to_string();
-            response.headers_mut().insert(SESSION, HeaderValue::from_str(&id).expect("a UUID is plain ASCII"));
+            response
+                .headers_mut()
+                .insert(SESSION, HeaderValue::from_str(&id).expect("a UUID is plain ASCII"));
         }
         Ok(response)
     }
@@ -133,7 +135,8 @@ impl Endpoint {
 /// like this host (DNS rebinding) has no business here, and other clients send no `Origin`.
 fn check_origin(headers: &HeaderMap) -> ApiResult<()> {
     let local = |origin: &HeaderValue| {
-        let authority = origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest);
+        let authority =
+            origin.to_str().ok().and_then(|origin| origin.split_once("://")).map(|(_, rest)| rest);
         authority.is_some_and(|authority| {
             let port = |rest: &str| rest.is_empty() || rest.strip_prefix(':').is_some_and(digits);
             ["localhost", "127.0.0.1", "[::1]"]
@@ -179,10 +182,13 @@ fn in_our_form(response: Response) -> ApiResult<Response> {
     match response.status() {
         status if !(status.is_client_error() || status.is_server_error()) || json => Ok(response),
         StatusCode::BAD_REQUEST => {
-            let known: Vec<&str> = ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+            let known: Vec<&str> =
+                ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
             Err(ApiError::invalid(format!("MCP-Protocol-Version: expected one of {}", known.join(", "))))
         }
-        StatusCode::UNSUPPORTED_MEDIA_TYPE => Err(ApiError::invalid("the body is no message of the protocol")),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+            Err(ApiError::invalid("the body is no message of the protocol"))
+        }
         status => {
             tracing::error!(status = status.as_u16(), "the MCP SDK failed");
             Err(ApiError::internal())
@@ -213,9 +219,14 @@ mod tests {
         for fine in ["http://localhost", "http://localhost:6274", "https://127.0.0.1:1", "http://[::1]:80"] {
             check_origin(&one(header::ORIGIN, fine)).unwrap();
         }
-        for bad in
-            ["null", "", "http://evil.example", "http://localhost.evil.example", "http://127.0.0.1:80.evil", "é"]
-        {
+        for bad in [
+            "null",
+            "",
+            "http://evil.example",
+            "http://localhost.evil.example",
+            "http://127.0.0.1:80.evil",
+            "é",
+        ] {
             assert_eq!(check_origin(&one(header::ORIGIN, bad)).unwrap_err().code(), "FORBIDDEN", "{bad}");
         }
     }

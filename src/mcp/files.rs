@@ -89,11 +89,8 @@ pub async fn export(state: &HttpState, target: Target, mut fields: Fields) -> Ap
     }
     let size = archive.len();
     let blob = off_workers(move || BASE64.encode(archive)).await?;
-    let uri = format!(
-        "sqlfs://sandboxes/{}/export?basePath={}",
-        target.sandbox,
-        utf8_percent_encode(&base, PLAIN)
-    );
+    let uri =
+        format!("sqlfs://sandboxes/{}/export?basePath={}", target.sandbox, utf8_percent_encode(&base, PLAIN));
     let resource = ResourceContents::blob(blob, uri.clone()).with_mime_type("application/gzip");
     let data = json!({"basePath": base, "uri": uri, "mimeType": "application/gzip", "size": size});
     let mut done = Done::new(format!("{base} as tar.gz, {size} bytes, in the resource"), data);

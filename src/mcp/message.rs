@@ -142,7 +142,8 @@ mod tests {
         assert_eq!(message.kind(), Kind::Call("bash_exec".into(), "\"a\"".into()));
         let other = json!({"jsonrpc": "2.0", "id": 1, "method": "x", "params": {"arguments": 1}});
         assert_eq!(Message::read(other.clone()).unwrap().rest, other);
-        let gone = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}});
+        let gone =
+            json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "a"}});
         assert_eq!(Message::read(gone).unwrap().kind(), Kind::Cancelled("\"a\"".into()));
     }
 }

@@ -132,7 +132,8 @@ async fn whole(view: &ReadView, node: &Node, at: u64, len: u64) -> ApiResult<Byt
     if data.len() as u64 == len {
         return Ok(data);
     }
-    Err(SessionError::Internal(format!("a content ends at {}, before its size", at + data.len() as u64)).into())
+    Err(SessionError::Internal(format!("a content ends at {}, before its size", at + data.len() as u64))
+        .into())
 }
 
 /// The bytes as text, without a character that was cut at the end.
@@ -174,9 +175,8 @@ fn page(text: &str, from: Place, lines: u64) -> Page {
 fn after(text: &str, from: Place) -> Place {
     match text.rfind('\n') {
         None => Place { line: from.line, column: from.column + text.len() as u64 },
-        Some(last) => Place {
-            line: from.line + text.matches('\n').count() as u64,
-            column: (text.len() - last) as u64,
-        },
+        Some(last) => {
+            Place { line: from.line + text.matches('\n').count() as u64, column: (text.len() - last) as u64 }
+        }
     }
 }

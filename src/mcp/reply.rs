@@ -53,7 +53,8 @@ pub fn failed(error: &ApiError, request_id: &str) -> CallToolResult {
     };
     clip_output(&mut data, OUTPUT_BYTES);
     let applied = error.applied().as_str();
-    let mut text = format!("{}: {message}\napplied: {applied}\nretryable: {}", error.code(), error.retryable());
+    let mut text =
+        format!("{}: {message}\napplied: {applied}\nretryable: {}", error.code(), error.retryable());
     for stream in ["stdout", "stderr"] {
         if let Some(output) = data[stream].as_str().filter(|output| !output.is_empty()) {
             text += &format!("\n[{stream} so far]\n{output}");
@@ -84,7 +85,8 @@ mod tests {
 
     #[test]
     fn failures_say_all_in_text_and_data_and_are_bounded() {
-        let output = Captured { stdout: vec![b'x'; 1 << 20], stderr: b"oops".to_vec(), ..Captured::default() };
+        let output =
+            Captured { stdout: vec![b'x'; 1 << 20], stderr: b"oops".to_vec(), ..Captured::default() };
         let error = SessionError::Timeout { duration: Duration::from_secs(1), output: Box::new(output) };
         let result = failed(&error.into(), "r-1");
         let written = serde_json::to_value(&result).unwrap();

@@ -104,7 +104,8 @@ fn cancelled() -> ErrorData {
 async fn progress(context: &RequestContext<RoleServer>, call: &Call, running: Duration) {
     let Some(token) = context.meta.get_progress_token().filter(|_| call.events) else { return };
     let seconds = running.as_secs_f64().round();
-    let note = ProgressNotificationParam::new(token, seconds).with_message(format!("running for {seconds} s"));
+    let note =
+        ProgressNotificationParam::new(token, seconds).with_message(format!("running for {seconds} s"));
     // A client that does not hear it has left; that is noticed elsewhere.
     let _ = context.peer.notify_progress(note).await;
 }

@@ -29,6 +29,7 @@ mod http_sse;
 mod lease_conformance;
 mod lease_driver;
 mod lifecycle;
+mod mcp;
 mod outcome;
 mod proxy_rig;
 mod readme;

@@ -8,6 +8,7 @@ pub mod http;
 pub mod model;
 pub mod postgres;
 pub mod proxy;
+pub mod python;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
 pub mod redis;
