@@ -2,6 +2,8 @@
 //! can use. Times are in seconds here: a model that thinks in milliseconds then meets a
 //! refusal, while the other way round its scripts would be cut off at once.
 
+use std::fmt::Write;
+
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
@@ -25,7 +27,8 @@ const LEAST_BYTES: usize = 1 << 10;
 /// `bash_exec`.
 pub async fn one(state: &HttpState, target: Target, bytes: u64, mut fields: Fields) -> ApiResult<Done> {
     check_size(bytes)?;
-    let timeout = fields.integer("timeout", 1..=LONGEST).map_err(in_seconds)?.unwrap_or(DEFAULT);
+    let timeout =
+        fields.integer("timeout", 1..=LONGEST).map_err(|error| in_seconds(&error))?.unwrap_or(DEFAULT);
     fields.set("timeoutMs", json!(timeout * 1000));
     let (request, _) = exec_request(fields, &HeaderMap::new())?;
     let Target { caller, request_id, sandbox } = target;
@@ -43,7 +46,7 @@ pub async fn batch(state: &HttpState, target: Target, bytes: u64, mut fields: Fi
     check_size(bytes)?;
     let mut body = json!({});
     for (name, there) in [("timeout", "timeoutMs"), ("perScriptTimeout", "perScriptTimeoutMs")] {
-        if let Some(seconds) = fields.integer(name, 1..=LONGEST).map_err(in_seconds)? {
+        if let Some(seconds) = fields.integer(name, 1..=LONGEST).map_err(|error| in_seconds(&error))? {
             body[there] = json!(seconds * 1000);
         }
     }
@@ -63,7 +66,7 @@ pub async fn batch(state: &HttpState, target: Target, bytes: u64, mut fields: Fi
             clip_output(result, budget);
             let id = result["id"].as_str().unwrap_or_default();
             let shown_id: String = id.chars().take(64).collect();
-            text += &format!("=== {shown_id}\n{}\n", shown(result));
+            let _ = writeln!(text, "=== {shown_id}\n{}", shown(result));
         }
         Done::new(text, json!({"results": results}))
     })
@@ -77,7 +80,7 @@ fn check_size(bytes: u64) -> ApiResult<()> {
     Err(ApiError::too_large("the message is", EXEC_BODY_BYTES, "bytes", "16 MiB"))
 }
 
-fn in_seconds(error: ApiError) -> ApiError {
+fn in_seconds(error: &ApiError) -> ApiError {
     ApiError::invalid(format!("{} (seconds)", error.message()))
 }
 
@@ -98,7 +101,7 @@ fn shown(data: &Value) -> String {
         }
     }
     for warning in data["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        text += &format!("[warning: {warning}]\n");
+        let _ = writeln!(text, "[warning: {warning}]");
     }
     let mut facts = vec![format!("exit {}", data["exitCode"])];
     if let Some(error) = data["error"].as_str() {

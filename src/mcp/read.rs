@@ -1,6 +1,8 @@
 //! `file_read`: lines of a text file, page by page. Pages put together are the file, byte
 //! for byte: with its line ends, without a line end at its end, with its byte order mark.
 
+use std::fmt::Write;
+
 use bytes::Bytes;
 use serde_json::{Value, json};
 
@@ -81,7 +83,7 @@ fn shown(content: &str, from: Place, last: u64, next: Option<Place>, data: &mut 
     let mut place = format!("offset {line}");
     if column > 1 {
         data["nextColumn"] = json!(column);
-        place += &format!(", column {column}");
+        let _ = write!(place, ", column {column}");
     }
     let gap = if content.ends_with('\n') { "" } else { "\n" };
     format!("{content}{gap}[lines {} to {last}; the file goes on at {place}]", from.line)

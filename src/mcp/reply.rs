@@ -1,5 +1,7 @@
 //! The reply of a tool: text for the model, the same as data, and files as blobs.
 
+use std::fmt::Write;
+
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
@@ -57,7 +59,7 @@ pub fn failed(error: &ApiError, request_id: &str) -> CallToolResult {
         format!("{}: {message}\napplied: {applied}\nretryable: {}", error.code(), error.retryable());
     for stream in ["stdout", "stderr"] {
         if let Some(output) = data[stream].as_str().filter(|output| !output.is_empty()) {
-            text += &format!("\n[{stream} so far]\n{output}");
+            let _ = write!(text, "\n[{stream} so far]\n{output}");
         }
     }
     data["message"] = json!(message);

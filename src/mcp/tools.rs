@@ -1,6 +1,8 @@
 //! One call of a tool: its arguments checked against the schema, then the tool's own work.
 //! Sandboxes themselves are here; the other tools have files of their own.
 
+use std::fmt::Write;
+
 use serde_json::{Value, json};
 
 use super::catalogue::Entry;
@@ -19,10 +21,10 @@ const LARGEST_PAGE: i64 = 100;
 
 /// Runs a tool. Dropping the future gives the call up.
 pub async fn run(state: &HttpState, call: &Call, tool: &Entry) -> ApiResult<Done> {
-    let arguments = match call.arguments() {
-        object @ Value::Object(_) => object,
-        _ => return Err(ApiError::invalid("arguments: expected an object")),
-    };
+    let arguments = call.arguments();
+    if !arguments.is_object() {
+        return Err(ApiError::invalid("arguments: expected an object"));
+    }
     let known: Vec<&str> = tool.known.iter().map(String::as_str).collect();
     let mut fields = Fields::of(arguments, &known)?;
     match tool.name {
@@ -76,7 +78,7 @@ async fn list(state: &HttpState, call: &Call, mut fields: Fields) -> ApiResult<D
         text += "no sandboxes\n";
     }
     if let Some(cursor) = data["nextCursor"].as_str() {
-        text += &format!("[there are more: cursor {cursor}]\n");
+        let _ = writeln!(text, "[there are more: cursor {cursor}]");
     }
     data["sandboxes"] = json!(rows);
     Ok(Done::new(text, data))

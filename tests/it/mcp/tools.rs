@@ -103,7 +103,7 @@ async fn refusals_name_code_and_cause(store: TestStore) {
     let api = server.api().await;
     let mcp = Mcp::connect(&api).await;
     let id = mcp.create().await;
-    mcp.ok("bash_exec", json!({"id": id, "script": "echo aa > f; printf '\\xff\\xfe' > bin; mkdir d; head -c 6000000 /dev/urandom > big"})).await;
+    mcp.ok("bash_exec", json!({"id": id, "script": "echo aa > f; printf '\\xff\\xfe' > bin; mkdir d; for i in 1 2 3 4 5 6; do head -c 1000000 /dev/urandom >> big; done"})).await;
     let before = api.sandbox(&id).await["head"].clone();
     let path = "/home/user/f";
     for (tool, arguments, code, says) in [
@@ -293,15 +293,12 @@ async fn long_output_is_cut_in_the_middle_and_says_so() {
     let server = Server::start(TestStore::sqlite()).await;
     let mcp = Mcp::connect(&server.api().await).await;
     let id = mcp.create().await;
-    let run = mcp.call("bash_exec", json!({"id": id, "script": "seq 1 1000000; seq 1 100000 >&2"})).await;
+    let run = mcp.call("bash_exec", json!({"id": id, "script": "for i in 1 2 3 4 5 6 7 8 9; do seq 1 100000; done; seq 1 100000 >&2"})).await;
     assert!(run.to_string().len() < 200_000, "{}", run.to_string().len());
     let data = &run["structuredContent"];
     let stdout = data["stdout"].as_str().expect("stdout");
-    assert!(
-        stdout.starts_with("1\n2\n3\n") && stdout.ends_with("\n999999\n1000000\n"),
-        "both ends are there"
-    );
-    assert!(stdout.contains("of 6888896 bytes are left out here"), "{}", &stdout[20_000..30_000]);
+    assert!(stdout.starts_with("1\n2\n3\n") && stdout.ends_with("\n99999\n100000\n"), "both ends are there");
+    assert!(stdout.contains("of 5300055 bytes are left out here"), "{}", &stdout[20_000..30_000]);
     assert_eq!((&data["stdoutTruncated"], &data["stderrTruncated"]), (&json!(true), &json!(true)));
     let scripts: Vec<_> = (0..50).map(|n| json!({"id": n.to_string(), "script": "seq 1 100000"})).collect();
     let batch = mcp.call("bash_exec_batch", json!({"id": id, "scripts": scripts})).await;

@@ -11,10 +11,8 @@ use sqlfs::ids::Sha256;
 pub fn python(list: &str) -> PathBuf {
     let list = clients().join(list);
     let text = std::fs::read(&list).expect("the list of packages");
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).unwrap_or_else(|| {
-        PathBuf::from(std::env::var_os("HOME").expect("HOME or XDG_CACHE_HOME says where the cache is"))
-            .join(".cache")
-    });
+    let home = || PathBuf::from(std::env::var_os("HOME").expect("HOME or XDG_CACHE_HOME is set"));
+    let cache = std::env::var_os("XDG_CACHE_HOME").map_or_else(|| home().join(".cache"), PathBuf::from);
     let name = Sha256::of(&text).to_string();
     let ready = cache.join("sqlfs-venv").join(&name[..16]);
     let interpreter = ready.join("bin/python");
