@@ -8,11 +8,13 @@ mod paging;
 mod rig;
 mod tools;
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::http::send;
-use crate::support::{Server, TestStore};
+use crate::support::{Server, TestStore, eventually};
 use rig::{Mcp, message, post};
 
 #[tokio::test]
@@ -166,8 +168,11 @@ async fn logs_hold_no_scripts_no_output_and_no_keys() {
     mcp.ok("file_write", json!({"id": id, "path": "/home/user/f", "content": "canary-content"})).await;
     mcp.ok("file_read", json!({"id": id, "path": "/home/user/f"})).await;
     mcp.failed("bash_exec", json!({"id": id, "script": "echo canary-late; sleep 9", "timeout": 1})).await;
-    let logs = server.logs();
-    assert!(logs.contains("tool call"), "there are lines about the calls:\n{logs}");
+    let logs = eventually("the last call's line", Duration::from_secs(10), || async {
+        let logs = server.logs();
+        logs.lines().any(|line| line.contains("tool call") && line.contains("EXEC_TIMEOUT")).then_some(logs)
+    })
+    .await;
     for line in logs.lines() {
         assert!(!line.contains("canary"), "{line}");
     }

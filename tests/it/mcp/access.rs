@@ -1,11 +1,13 @@
 //! Who may call /mcp: tokens, and MCP_API_KEY with a name for whom it acts.
 
+use std::time::Duration;
+
 use reqwest::Method;
 use serde_json::json;
 
 use super::rig::{Mcp, message};
 use crate::support::http::send;
-use crate::support::{Server, TestStore};
+use crate::support::{Server, TestStore, eventually};
 
 const KEY: &str = "key-of-the-integration-tests-0123456789";
 
@@ -27,8 +29,11 @@ async fn without_a_good_token_there_is_nothing() {
     send(api.bare(Method::POST, "/mcp").body("junk").header("x-request-id", "junk-1"))
         .await
         .refused(401, "AUTH_REQUIRED");
-    let audit = server.logs();
-    let line = audit.lines().find(|line| line.contains("junk-1")).expect("an audit line");
+    // The reply may be here before the line has come through the pipe.
+    let line = eventually("an audit line", Duration::from_secs(10), || async {
+        server.logs().lines().find(|line| line.contains("junk-1")).map(ToOwned::to_owned)
+    })
+    .await;
     assert!(line.contains("sqlfs::audit") && line.contains("AUTH_REQUIRED"), "{line}");
     // A page elsewhere, even with a token.
     let page = || api.request(Method::POST, "/mcp").json(&ping);
