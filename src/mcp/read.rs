@@ -54,16 +54,14 @@ pub async fn file(state: &HttpState, target: Target, mut fields: Fields) -> ApiR
     let node = view.tree.resolve(&path, true).map_err(|errno| ApiError::fs(errno, &path))?.1.clone();
     let NodeBody::File { size, .. } = node.body else { return Err(ApiError::fs(Errno::EISDIR, &path)) };
     let start = find(&view, &node, size, from).await?;
-    // No character takes less on the wire than in the file.
-    let wanted = (size - start).min(PAGE_BYTES as u64);
+    // A character takes no less on the wire than in the file, so this is more than fits, also
+    // without one that is cut at its end: the page ends where the text does at the file's end only.
+    let wanted = (size - start).min(PAGE_BYTES as u64 + 4);
     let data = whole(&view, &node, start, wanted).await?;
     let ends_here = start + wanted == size;
     let text = text(&data, ends_here, start == size, &path)?;
-    let mut page = page(text, from, lines);
+    let page = page(text, from, lines);
     let last = from.line + text[..page.length].trim_end_matches('\n').matches('\n').count() as u64;
-    if page.next.is_none() && !(ends_here && text.len() == data.len()) {
-        page.next = Some(after(text, from));
-    }
     let content = &text[..page.length];
     let mut data = json!({
         "path": path,
@@ -169,16 +167,8 @@ fn page(text: &str, from: Place, lines: u64) -> Page {
     }
     match ends.enumerate().last() {
         Some((n, length)) => Page { length, next: Some(Place { line: from.line + n as u64 + 1, column: 1 }) },
-        None => Page { length: fits, next: Some(after(&text[..fits], from)) },
-    }
-}
-
-/// Where a text ends that begins at a place.
-fn after(text: &str, from: Place) -> Place {
-    match text.rfind('\n') {
-        None => Place { line: from.line, column: from.column + text.len() as u64 },
-        Some(last) => {
-            Place { line: from.line + text.matches('\n').count() as u64, column: (text.len() - last) as u64 }
+        None => {
+            Page { length: fits, next: Some(Place { line: from.line, column: from.column + fits as u64 }) }
         }
     }
 }
