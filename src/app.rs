@@ -101,7 +101,8 @@ fn coordination(config: &Config) -> Result<Coordination, StartError> {
     let ms = |time: Duration| time.as_millis() as Ms;
     let lease = ms(config.lease);
     // Times that are nobody's choice follow from the lease, so that a fleet agrees on them.
-    let poll = (lease / 20).clamp(20, 500);
+    // A waiting replica finds a dead one at most 5/4 of the poll time after its liveness ended.
+    let poll = (lease / 20).clamp(20, 300);
     let protocol = protocol::Config {
         mode: match config.lease_mode {
             LeaseMode::Lease => Mode::Lease,
@@ -122,7 +123,14 @@ fn coordination(config: &Config) -> Result<Coordination, StartError> {
         RedisDown::Degrade => WhenDown::Degrade,
         RedisDown::Refuse => WhenDown::Refuse,
     };
-    Ok(Coordination::Fleet { leases: Leases::start(store, protocol).map_err(StartError::Failed)?, when_down })
+    #[cfg(debug_assertions)]
+    let leases = match &config.lease_trace {
+        Some(folder) => Leases::start_traced(store, protocol, folder),
+        None => Leases::start(store, protocol),
+    };
+    #[cfg(not(debug_assertions))]
+    let leases = Leases::start(store, protocol);
+    Ok(Coordination::Fleet { leases: leases.map_err(StartError::Failed)?, when_down })
 }
 
 /// After this a call to Redis counts as not answered.

@@ -73,6 +73,10 @@ macro_rules! settings {
         #[derive(Clone, Debug)]
         pub struct Config {
             $(#[doc = $about] #[doc = ""] #[doc = concat!("`", $name, "` (", $unit, ")")] pub $field: $ty,)*
+            /// Folder in which each process writes down the steps of its lease protocol.
+            /// Builds for tests alone have it, so it is in no table: `SQLFS_LEASE_TRACE`.
+            #[cfg(debug_assertions)]
+            pub lease_trace: Option<PathBuf>,
         }
 
         /// Every name that this version reads, in the order of README.md.
@@ -92,6 +96,8 @@ macro_rules! settings {
                         // The value itself is not repeated: it may be a secret.
                         parse(&value).map_err(|allowed| ConfigError(format!("{}: {allowed}", $name)))?
                     },)*
+                    #[cfg(debug_assertions)]
+                    lease_trace: get("SQLFS_LEASE_TRACE").map(PathBuf::from),
                 };
                 config.check()?;
                 Ok(config)

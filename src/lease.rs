@@ -14,6 +14,8 @@ pub mod protocol;
 pub mod redis;
 pub mod store;
 pub mod table;
+#[cfg(debug_assertions)]
+pub mod trace;
 pub mod verbs;
 
 /// The lease of a server that runs without Redis. One per process.

@@ -20,6 +20,8 @@ use crate::lease::held::{Held, Signal};
 use crate::lease::keys::LeaseKey;
 use crate::lease::protocol::{Config, Effect, Event, Loss, Protocol, Seq, Ticket, WhenAway};
 use crate::lease::store::LeaseStore;
+#[cfg(debug_assertions)]
+use crate::lease::trace::Trace;
 use crate::lease::verbs::{Incarnation, Ms, Verb};
 
 /// Why a lease was not granted.
@@ -74,6 +76,8 @@ struct State {
     asleep_until: Ms,
     closed: bool,
     ended: bool,
+    #[cfg(debug_assertions)]
+    trace: Option<Trace>,
 }
 
 /// Who waits for news of a ticket.
@@ -98,19 +102,36 @@ impl Leases {
     pub fn start(store: Arc<dyn LeaseStore>, config: Config) -> Result<Self, String> {
         config.check()?;
         let me = Incarnation(uuid::Uuid::new_v4().as_u128());
+        Self::launch(store, config, me, State::new(config, me))
+    }
+
+    /// As [`Leases::start`], and each step of the protocol is written down in a file of
+    /// `folder`. Test builds alone have it.
+    #[cfg(debug_assertions)]
+    pub fn start_traced(
+        store: Arc<dyn LeaseStore>,
+        config: Config,
+        folder: &std::path::Path,
+    ) -> Result<Self, String> {
+        config.check()?;
+        let me = Incarnation(uuid::Uuid::new_v4().as_u128());
+        let trace = Trace::begin(folder, config, me);
+        let trace = trace.map_err(|error| format!("no lease trace in {}: {error}", folder.display()))?;
+        Self::launch(store, config, me, State { trace: Some(trace), ..State::new(config, me) })
+    }
+
+    fn launch(
+        store: Arc<dyn LeaseStore>,
+        config: Config,
+        me: Incarnation,
+        state: State,
+    ) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| format!("the lease runtime did not start: {error}"))?;
         let shared = Arc::new(Shared {
-            state: Mutex::new(State {
-                protocol: Protocol::new(config, me),
-                next_ticket: 0,
-                pending: HashMap::new(),
-                asleep_until: 0,
-                closed: false,
-                ended: false,
-            }),
+            state: Mutex::new(state),
             store,
             me,
             origin: clock::now(),
@@ -289,8 +310,7 @@ impl Shared {
     pub(super) fn enter<T>(self: &Arc<Self>, ticket: Ticket, f: impl FnOnce() -> T) -> Option<T> {
         let (todo, result) = {
             let mut state = self.state();
-            let now = self.now();
-            let effects = state.protocol.step(now, Event::Check(ticket));
+            let effects = state.step(self.now(), Event::Check(ticket));
             let permitted = effects.contains(&Effect::Permitted(ticket));
             let todo = self.sort(&mut state, effects);
             (todo, permitted.then(f))
@@ -322,7 +342,7 @@ impl Shared {
     }
 
     fn take_in(&self, state: &mut State, event: Event<LeaseKey>) -> Todo {
-        let effects = state.protocol.step(self.now(), event);
+        let effects = state.step(self.now(), event);
         self.sort(state, effects)
     }
 
@@ -394,6 +414,29 @@ impl Shared {
 }
 
 impl State {
+    fn new(config: Config, me: Incarnation) -> Self {
+        Self {
+            protocol: Protocol::new(config, me),
+            next_ticket: 0,
+            pending: HashMap::new(),
+            asleep_until: 0,
+            closed: false,
+            ended: false,
+            #[cfg(debug_assertions)]
+            trace: None,
+        }
+    }
+
+    fn step(&mut self, now: Ms, event: Event<LeaseKey>) -> Vec<Effect<LeaseKey>> {
+        #[cfg(debug_assertions)]
+        if let Some(trace) = &mut self.trace {
+            let effects = self.protocol.step(now, event.clone());
+            trace.add(now, event, &effects);
+            return effects;
+        }
+        self.protocol.step(now, event)
+    }
+
     fn tell_grant(&mut self, ticket: Ticket, answer: Result<i64, AcquireError>) {
         if let Some(grant) = self.pending.get_mut(&ticket).and_then(|pending| pending.grant.take()) {
             // One who left gives the ticket back by itself.

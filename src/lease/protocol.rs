@@ -60,6 +60,7 @@ pub type Seq = u64;
 
 /// The times of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub struct Config {
     /// How leases live.
     pub mode: Mode,
@@ -110,6 +111,7 @@ pub enum WhenAway {
 
 /// What happens to a replica.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub enum Event<K> {
     /// A request wants the lease.
     Acquire {
@@ -140,6 +142,7 @@ pub enum Event<K> {
 
 /// Why a lease is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub enum Loss {
     /// The kill-switch: it was not renewed in time.
     NotRenewed,
@@ -149,6 +152,7 @@ pub enum Loss {
 
 /// What the driver must do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub enum Effect<K> {
     /// Make this call; its `Reply` must follow, also when nothing came back.
     Send(Seq, Verb<K>),

@@ -20,6 +20,7 @@ impl fmt::Display for Incarnation {
 /// Names one acquisition of a lease. Chosen by the asker before it asks, so that the
 /// same question may be asked again when its answer was lost; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub struct Claim {
     /// Who asks.
     pub owner: Incarnation,
@@ -35,6 +36,7 @@ impl fmt::Display for Claim {
 
 /// Whose death frees the lease of a replica that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub enum Mode {
     /// Each lease expires by itself and is renewed by itself.
     Lease,
@@ -44,6 +46,7 @@ pub enum Mode {
 
 /// A lease as its holder describes it to the store.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub struct Holding<K> {
     /// What is leased.
     pub key: K,
@@ -55,6 +58,7 @@ pub struct Holding<K> {
 
 /// A call to the store. Each may be repeated, duplicated or arrive late without harm.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub enum Verb<K> {
     /// Take the lease if nobody holds it and nobody waits for longer. The lease then
     /// expires after the lease time. Held by this very claim: the lease time begins
@@ -106,6 +110,7 @@ pub enum Verb<K> {
 
 /// The answer to a [`Verb`] of the same name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub enum Answer {
     /// The claim holds the lease.
     Acquired {
@@ -131,6 +136,7 @@ pub enum Answer {
 
 /// A call that brought no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
 pub enum CallError {
     /// It was never sent.
     #[error("the lease store is out of reach")]

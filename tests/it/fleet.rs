@@ -3,8 +3,11 @@
 
 mod deletion;
 mod faults;
+mod figures;
+mod recovery;
 mod redis_faults;
 mod rig;
+mod traces;
 
 use std::time::Duration;
 
@@ -14,6 +17,7 @@ use serde_json::json;
 use crate::support::http::send;
 use crate::support::redis::{Redis, shared_url};
 use rig::{CALM, Fleet, LEASE, MODES, QUICK, bounded, exec_within, load};
+use traces::Injected;
 
 #[tokio::test]
 async fn writers_on_two_replicas_count_exactly() {
@@ -25,6 +29,8 @@ async fn writers_on_two_replicas_count_exactly() {
         assert_eq!((history.refused(), history.unknown()), (vec![], 0), "{mode:?}");
         let tokens = history.check(fleet.api(1), &id).await;
         assert_eq!(tokens, history.done(), "{mode:?}: all under a lease");
+        let seen = fleet.traces.check(Injected::Nothing);
+        assert!(seen.handovers > 0 && seen.waits > 0, "{mode:?}: {seen:?}");
     }
 }
 
@@ -43,6 +49,7 @@ async fn a_write_is_seen_on_another_replica_as_soon_as_it_is_acknowledged() {
         assert_eq!((&read["stdout"], &read["version"]), (&json!(format!("{round}\n")), &version));
         assert_eq!(reader.file(&id, "/home/user/f").await.expect(200).text(), format!("{round}\n"));
     }
+    fleet.traces.check(Injected::MemoryLoss);
 }
 
 #[tokio::test]
@@ -64,6 +71,7 @@ async fn a_unique_name_has_one_winner() {
         fleet.api(1).delete(&format!("/v1/sandboxes/{id}")).await.expect(204);
         fleet.api(0).post("/v1/sandboxes", &wanted).await.expect(201);
     }
+    fleet.traces.check(Injected::Nothing);
 }
 
 #[tokio::test]
@@ -75,7 +83,7 @@ async fn a_drain_under_load_loses_nothing_and_gives_the_leases_back() {
         async move { load(&apis, &id, 3, bounded(25)).await }
     });
     // The load is on its way.
-    crate::support::eventually("some appends are there", LEASE, || async {
+    crate::support::eventually("some appends are there", Duration::from_secs(20), || async {
         (fleet.api(1).sandbox(&id).await["version"].as_u64() > Some(10)).then_some(())
     })
     .await;
@@ -88,6 +96,7 @@ async fn a_drain_under_load_loses_nothing_and_gives_the_leases_back() {
     let history = running.await.expect("the load");
     assert!(history.refused().iter().all(|code| *code == "SHUTTING_DOWN"), "{:?}", history.refused());
     history.check(fleet.api(1), &id).await;
+    fleet.traces.check(Injected::Nothing);
 }
 
 #[tokio::test]
@@ -109,5 +118,6 @@ async fn a_script_that_outlives_its_lease_time_keeps_its_lease() {
         assert_eq!(second["stdout"], "one\n", "{mode:?}: it waited for the first");
         assert_eq!(long.await.expect("the first")["committed"], true);
         exec_within(fleet.api(0), &id, "cat f", LEASE, "two\n").await;
+        fleet.traces.check(Injected::Nothing);
     }
 }

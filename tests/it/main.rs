@@ -28,6 +28,7 @@ mod http_serve;
 mod http_sse;
 mod lease_conformance;
 mod lease_driver;
+mod lease_trace;
 mod lifecycle;
 mod mcp;
 mod outcome;

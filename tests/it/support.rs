@@ -5,6 +5,7 @@ pub mod cases;
 pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
+pub mod lease_trace;
 pub mod model;
 pub mod postgres;
 pub mod proxy;
@@ -12,6 +13,7 @@ pub mod python;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
 pub mod redis;
+pub mod redis_calls;
 pub mod scripts;
 pub mod server;
 

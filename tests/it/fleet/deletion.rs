@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::rig::{CALM, Fleet, begun, refusal};
+use super::traces::Injected;
 use crate::support::redis::shared_url;
 
 #[tokio::test]
@@ -22,6 +23,7 @@ async fn a_deletion_is_seen_on_warm_and_cold_replicas() {
         api.put(&id, "/home/user/f", "z").await.refused(404, "SANDBOX_NOT_FOUND");
         api.delete(&format!("/v1/sandboxes/{id}")).await.refused(404, "SANDBOX_NOT_FOUND");
     }
+    fleet.traces.check(Injected::Nothing);
 }
 
 #[tokio::test]
@@ -38,4 +40,5 @@ async fn a_deletion_waits_for_a_script_on_another_replica_unless_forced() {
     fleet.api(1).delete(&format!("/v1/sandboxes/{id}?force=true")).await.expect(204);
     assert_eq!(refusal(live).await["code"], "SANDBOX_NOT_FOUND");
     fleet.api(0).try_exec(&id, &json!({"script": "ls"})).await.refused(404, "SANDBOX_NOT_FOUND");
+    fleet.traces.check(Injected::Nothing);
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::rig::{Fleet, History, LEASE, MODES, QUICK, bounded, key, load};
+use super::traces::Injected;
 use crate::support::redis::Redis;
 use crate::support::{Api, eventually};
 
@@ -68,6 +69,7 @@ async fn without_redis_writers_go_on_and_count_exactly() {
     let back = load(&fleet.apis(), &id, 2, bounded(8)).await;
     assert_eq!(back.refused(), Vec::<&str>::new());
     history.and(away).and(back).check(fleet.api(1), &id).await;
+    fleet.traces.check(Injected::MemoryLoss);
 }
 
 #[tokio::test]
@@ -88,6 +90,7 @@ async fn without_redis_writers_are_refused_if_so_configured() {
     eventually("ready again", SOON, || async { (api.get("/readyz").await.status == 200).then_some(()) })
         .await;
     api.exec(&id, "echo y > f").await;
+    fleet.traces.check(Injected::MemoryLoss);
 }
 
 #[tokio::test]
@@ -117,6 +120,7 @@ async fn a_redis_that_forgets_under_load_costs_no_append() {
         assert!(flushes > 20, "the load was over too soon to prove anything");
         only_lost_races(&history);
         history.check(fleet.api(1), &id).await;
+        fleet.traces.check(Injected::MemoryLoss);
     }
 }
 
@@ -154,5 +158,6 @@ async fn garbage_in_every_key_heals() {
         let healed = load(&fleet.apis(), &id, 2, 3).await;
         assert_eq!(healed.refused(), Vec::<&str>::new(), "{mode:?}");
         history.and(healed).check(fleet.api(1), &id).await;
+        fleet.traces.check(Injected::MemoryLoss);
     }
 }

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use sqlfs::ids::TenantId;
 use sqlfs::lease::keys::LeaseKey;
 
+use super::traces::Traces;
 use crate::support::http::Events;
 use crate::support::proxy::Proxy;
 use crate::support::redis::connect;
@@ -41,17 +42,20 @@ pub struct Fleet {
     proxies: Vec<Proxy>,
     apis: Vec<Api>,
     redis: String,
+    pub traces: Traces,
 }
 
 impl Fleet {
     pub async fn start(count: usize, redis: &str, times: &[Env<'_>], more: &[Env<'_>]) -> Self {
-        let mut fleet = Self { replicas: vec![], proxies: vec![], apis: vec![], redis: redis.to_owned() };
+        let (redis_url, traces) = (redis.to_owned(), Traces::begin());
+        let mut fleet = Self { replicas: vec![], proxies: vec![], apis: vec![], redis: redis_url, traces };
         let mut first = Some(TestStore::postgres().await);
         let url = first.as_ref().and_then(TestStore::postgres_url).expect("Postgres");
         for _ in 0..count {
             let proxy = Proxy::before(redis).await;
             let through = proxy.url(redis);
             let mut env = vec![("DATABASE_URL", url.as_str()), ("REDIS_URL", through.as_str())];
+            env.push(fleet.traces.env());
             env.extend(times.iter().chain(more));
             let store = first.take().unwrap_or_else(TestStore::sqlite);
             let server = Server::start_with(store, &env).await;
@@ -76,6 +80,11 @@ impl Fleet {
 
     pub fn replica_mut(&mut self, replica: usize) -> &mut Server {
         &mut self.replicas[replica]
+    }
+
+    /// The proxy of one replica before Redis.
+    pub fn redis_proxy(&self, replica: usize) -> &Proxy {
+        &self.proxies[replica]
     }
 
     /// Cuts one replica off from Redis.
