@@ -2,11 +2,13 @@
 //! replicas: every tool, with and without the handshake of older protocol versions.
 
 use std::process::Command;
+use std::time::Duration;
 
-use crate::support::python::{clients, python};
+use crate::support::python::{environment, folder, run};
 use crate::support::redis::shared_url;
-use crate::support::server::die_with_us;
 use crate::support::{Server, TestStore};
+
+const PATIENCE: Duration = Duration::from_mins(3);
 
 /// The block in README.md that a client's configuration takes.
 fn configuration(url: &str, token: &str) -> String {
@@ -20,7 +22,7 @@ fn configuration(url: &str, token: &str) -> String {
 
 #[tokio::test]
 async fn the_official_client_uses_every_tool() {
-    let python = tokio::task::spawn_blocking(|| python("mcp.txt")).await.expect("Python");
+    let python = tokio::task::spawn_blocking(|| environment("mcp.txt")).await.expect("Python");
     let store = TestStore::postgres().await;
     let url = store.postgres_url().expect("Postgres");
     let redis = shared_url();
@@ -30,15 +32,12 @@ async fn the_official_client_uses_every_tool() {
     let token = first.api_as("agent").await.token;
     let mut command = Command::new(python);
     command
-        .arg(clients().join("mcp_client.py"))
+        .arg(folder().join("mcp_client.py"))
         .arg(configuration(&first.url(), &token))
         .arg(format!("{}/mcp", second.url()))
-        .env("PYTHONDONTWRITEBYTECODE", "1")
         .env_remove("HTTP_PROXY")
         .env_remove("http_proxy");
-    die_with_us(&mut command);
-    // It ends by itself: it has a time limit of its own.
-    let ran = command.output().expect("the client starts");
+    let ran = run(command, PATIENCE).await;
     let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
     assert!(ran.status.success(), "{stdout}\n{stderr}");
     assert!(stdout.contains("legacy: 2025-11-25") && stdout.contains("auto: 2026-07-28"), "{stdout}");

@@ -256,7 +256,8 @@ pub fn die_with_us(command: &mut Command) {
     }
 }
 
-fn send_signal(pid: u32, signal: i32) {
+/// Sends a signal to a child that was not waited for yet.
+pub fn send_signal(pid: u32, signal: i32) {
     let pid = i32::try_from(pid).expect("a pid");
     #[expect(unsafe_code, reason = "kill(2) of a child that was not waited for yet: the pid is its own")]
     let sent = unsafe { libc::kill(pid, signal) };

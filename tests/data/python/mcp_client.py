@@ -165,4 +165,4 @@ async def main():
     print("all tools work")
 
 
-asyncio.run(asyncio.wait_for(main(), 180))
+asyncio.run(main())
