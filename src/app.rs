@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::config::{Config, ConfigError, LeaseMode, RedisDown, Secret};
+use crate::config::{self, Config, ConfigError, LeaseMode, RedisDown, Secret};
 use crate::exec::bash::BashInterpreter;
 use crate::fs::Quota;
 use crate::fs::content_cache::ContentCache;
@@ -18,9 +18,9 @@ use crate::ids::{Caller, Owner, TenantId};
 use crate::lease::InProcess;
 use crate::lease::driver::Leases;
 use crate::lease::protocol;
-use crate::lease::redis::RedisLeases;
+use crate::lease::redis::{RedisLeases, health};
 use crate::lease::verbs::{Mode, Ms, Terms};
-use crate::session::{Coordination, Create, Service, SessionError, Settings, WhenDown};
+use crate::session::{Coordination, Create, Service, SessionError, Settings, VersionCheck, WhenDown};
 use crate::store::{self, StoreError};
 
 /// The runtime of the server. Its workers do short work only, for scripts have threads
@@ -95,14 +95,48 @@ pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
     Ok(App { service: Service::coordinated(settings, stores, interpreter, cache, coordination) })
 }
 
+pub use crate::lease::redis::health::{Finding, Verdict as Found};
+
+/// The times that all replicas agree on, and the longest wait for an answer of Redis.
+fn lease_terms(config: &Config) -> (Terms, Duration) {
+    let lease = config.lease.as_millis() as Ms;
+    // Three lost replies in a row still leave time for an answer before the kill-switch.
+    let timeout = (config.lease.saturating_sub(config.lease_margin) / 4).min(LONGEST_LEASE_CALL);
+    (Terms { lease, mark: 4 * poll(lease) }, timeout)
+}
+
+/// Times that are nobody's choice follow from the lease, so that a fleet agrees on them. A
+/// waiting replica finds a dead one at most 5/4 of this after its liveness ended.
+fn poll(lease: Ms) -> Ms {
+    (lease / 20).clamp(20, 300)
+}
+
+/// What `doctor` says of Redis; nothing if there is none.
+pub async fn redis_checks(config: &Config) -> Vec<Finding> {
+    let Some(url) = &config.redis_url else { return Vec::new() };
+    let (terms, timeout) = lease_terms(config);
+    health::checks(&url.0, terms, timeout).await
+}
+
+/// Warns in one line if Redis may throw leases away. Redis need not be there yet.
+fn warn_of_eviction(config: &Config) {
+    let Some(url) = config.redis_url.clone() else { return };
+    let (_, timeout) = lease_terms(config);
+    tokio::spawn(async move {
+        match health::eviction(&url.0, timeout).await {
+            Ok(Some(found)) => tracing::warn!(found, "the lease server may lose leases"),
+            Ok(None) => tracing::debug!("the lease server loses no leases to make room"),
+            Err(error) => tracing::debug!(error, "whether the lease server evicts is not known"),
+        }
+    });
+}
+
 /// Leases in Redis, or none. Redis need not be there yet: REDIS_DOWN says what happens.
 fn coordination(config: &Config) -> Result<Coordination, StartError> {
     let Some(url) = &config.redis_url else { return Ok(Coordination::Alone(InProcess::default())) };
     let ms = |time: Duration| time.as_millis() as Ms;
-    let lease = ms(config.lease);
-    // Times that are nobody's choice follow from the lease, so that a fleet agrees on them.
-    // A waiting replica finds a dead one at most 5/4 of the poll time after its liveness ended.
-    let poll = (lease / 20).clamp(20, 300);
+    let (terms, timeout) = lease_terms(config);
+    let lease = terms.lease;
     let protocol = protocol::Config {
         mode: match config.lease_mode {
             LeaseMode::Lease => Mode::Lease,
@@ -111,12 +145,9 @@ fn coordination(config: &Config) -> Result<Coordination, StartError> {
         lease,
         renew: ms(config.lease_renew),
         margin: ms(config.lease_margin),
-        poll,
+        poll: poll(lease),
         retry: (lease / 100).clamp(10, 100),
     };
-    let terms = Terms { lease, mark: 4 * poll };
-    // Three lost replies in a row still leave time for an answer before the kill-switch.
-    let timeout = (config.lease.saturating_sub(config.lease_margin) / 4).min(LONGEST_LEASE_CALL);
     let refused = |why: String| StartError::Refused(format!("REDIS_URL: {why}"));
     let store = Arc::new(RedisLeases::new(&url.0, terms, timeout).map_err(refused)?);
     let when_down = match config.redis_down {
@@ -130,7 +161,12 @@ fn coordination(config: &Config) -> Result<Coordination, StartError> {
     };
     #[cfg(not(debug_assertions))]
     let leases = Leases::start(store, protocol);
-    Ok(Coordination::Fleet { leases: leases.map_err(StartError::Failed)?, when_down })
+    let version_check = match config.version_check {
+        config::VersionCheck::Postgres => VersionCheck::Store,
+        config::VersionCheck::Redis => VersionCheck::Hint,
+    };
+    let leases = leases.map_err(StartError::Failed)?;
+    Ok(Coordination::Fleet { leases, when_down, version_check })
 }
 
 /// After this a call to Redis counts as not answered.
@@ -151,6 +187,7 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
         .map_err(|error| StartError::Failed(format!("cannot read the own address: {error}")))?;
     let url = format!("http://{address}");
     app.service.start_housekeeping();
+    warn_of_eviction(&config);
     let keys = Arc::new(keys);
     let _address_file = AddressFile::write(&config, &url)?;
     println!("listening on {url}");
@@ -244,7 +281,7 @@ pub fn secret(config: &Config) -> Result<(Secret, bool), StartError> {
     };
     // A finished draft is linked into place, so that a second process never reads half.
     let draft = config.data_dir.join(format!("{SECRET_FILE}.{}", std::process::id()));
-    let fresh = format!("{}{}", uuid::Uuid::new_v4().simple(), uuid::Uuid::new_v4().simple());
+    let fresh = format!("{}{}", crate::random::uuid().simple(), crate::random::uuid().simple());
     if !path.exists() {
         let file =
             std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft);

@@ -17,6 +17,7 @@ pub mod archive;
 pub mod auth;
 pub mod batch;
 pub mod body;
+pub mod codes;
 pub mod content;
 pub mod edit;
 pub mod error;
@@ -28,6 +29,7 @@ pub mod health;
 pub mod ingest;
 pub mod json;
 pub mod observe;
+pub mod openapi;
 pub mod options;
 pub mod range;
 pub mod sandboxes;
@@ -36,6 +38,7 @@ pub mod sse;
 pub mod text;
 pub mod tree;
 pub mod types;
+pub mod wire;
 pub mod write;
 
 pub use auth::Keys;
@@ -58,6 +61,8 @@ pub fn router(state: HttpState) -> Router {
         .route("/livez", get(health::live))
         .route("/healthz", get(health::live))
         .route("/readyz", get(health::ready))
+        .route("/openapi.json", get(openapi::json))
+        .route("/docs", get(openapi::docs))
         .route("/v1/auth/bootstrap", post(auth::bootstrap))
         .route("/v1/auth/admin", post(auth::admin))
         .route("/v1/sandboxes", post(sandboxes::create).get(sandboxes::list))

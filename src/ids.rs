@@ -19,7 +19,7 @@ macro_rules! uuid_id {
             /// A fresh random id (UUID version 4).
             #[must_use]
             pub fn random() -> Self {
-                Self(Uuid::new_v4())
+                Self(crate::random::uuid())
             }
         }
 

@@ -38,6 +38,7 @@ pub mod error;
 mod exec;
 mod freshness;
 mod guard;
+mod hint;
 mod lifecycle;
 mod maintenance;
 mod read;
@@ -51,7 +52,7 @@ mod write;
 
 pub use crate::exec::{Captured, LiveEvent, OutputChunk, Stream};
 pub use crate::store::{GcReport, Page, Patch, SandboxRow};
-pub use coordination::{Coordination, WhenDown};
+pub use coordination::{Coordination, VersionCheck, WhenDown};
 pub use error::SessionError;
 pub use lifecycle::Readiness;
 pub use read::ReadView;
@@ -141,6 +142,14 @@ impl Service {
             background: TaskTracker::new(),
             runtime: tokio::runtime::Handle::current(),
         });
+        if let Coordination::Fleet { leases, .. } = &inner.coordination {
+            let service = Arc::downgrade(&inner);
+            leases.on_gone(move |key| {
+                if let Some(service) = service.upgrade() {
+                    service.registry.end_writer(&key.tenant, key.sandbox);
+                }
+            });
+        }
         Self { inner }
     }
 
@@ -173,7 +182,11 @@ impl Service {
         let inner = self.inner.clone();
         let _gone = stop.on_drop();
         let task = tokio::spawn(async move {
-            let result = work.await;
+            let mut result = work.await;
+            if matches!(result, Err(SessionError::LeaseLost)) && session.is_gone().await {
+                // It was taken away because of that.
+                result = Err(SessionError::NotFound);
+            }
             if matches!(result, Err(SessionError::NotFound)) {
                 // Ids that lead nowhere must not fill the map.
                 inner.registry.evict_unused(&session);

@@ -72,7 +72,8 @@ pub async fn migrate(config: &Config, args: MigrateArgs) -> Result<u8, CliError>
     Ok(0)
 }
 
-/// Prints one line for each check; exit code 78 if `serve` would refuse to start.
+/// Prints one line for each check; exit code 78 if `serve` would refuse to start, 1 if it
+/// would start and Redis is of no use.
 pub async fn doctor(config: &Config) -> Result<u8, CliError> {
     let mut refused = false;
     for warning in config.warnings() {
@@ -87,7 +88,17 @@ pub async fn doctor(config: &Config) -> Result<u8, CliError> {
         refused |= check.verdict == Verdict::Refuse;
         println!("{word:<7} {}: {}", check.name, check.detail);
     }
-    Ok(if refused { super::REFUSED } else { 0 })
+    let mut failed = false;
+    for found in app::redis_checks(config).await {
+        let word = match found.verdict {
+            app::Found::Ok => "ok",
+            app::Found::Warn => "warn",
+            app::Found::Fail => "fail",
+        };
+        failed |= found.verdict == app::Found::Fail;
+        println!("{word:<7} {}: {}", found.name, found.detail);
+    }
+    Ok(if refused { super::REFUSED } else { u8::from(failed) })
 }
 
 /// Does at once what a running server does bit by bit, and prints what went.

@@ -16,6 +16,7 @@ use super::error::{ApiError, ApiResult};
 use super::extract::{Query, RequestId};
 use super::json::Fields;
 use super::types::rfc3339;
+use super::wire::Token;
 use crate::clock;
 use crate::config::{ConfigError, Secret};
 use crate::ids::{Caller, Owner, Sha256, TenantId};
@@ -111,7 +112,7 @@ impl Keys {
     #[must_use]
     pub fn issue(&self, sub: &str, tenant: &str, lifetime: Lifetime) -> Issued {
         let now = clock::wall_ns() / NS;
-        let mut claims = json!({"sub": sub, "tenant": tenant, "iat": now, "jti": uuid::Uuid::new_v4()});
+        let mut claims = json!({"sub": sub, "tenant": tenant, "iat": now, "jti": crate::random::uuid()});
         let expires = match lifetime {
             Lifetime::For(span) => Some(now + span.as_secs() as i64),
             Lifetime::Never => None,
@@ -236,7 +237,7 @@ pub async fn bootstrap(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Token>)> {
     let open = matches(headers.get("x-auth-secret"), &state.keys.bootstrap);
     issue(&state, "bootstrap", open, &request_id, &query, &headers, body).await
 }
@@ -248,7 +249,7 @@ pub async fn admin(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Token>)> {
     let open = state.keys.admin.is_some_and(|admin| matches(headers.get("x-admin-secret"), &[admin]));
     if open && headers.contains_key(header::AUTHORIZATION) {
         state.keys.caller(&headers)?;
@@ -264,7 +265,7 @@ async fn issue(
     query: &Query,
     headers: &HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Token>)> {
     if !open {
         tracing::warn!(target: "sqlfs::audit", route, request_id = &**request_id, "token refused");
         return Err(ApiError::forbidden("the secret is missing or wrong"));
@@ -282,13 +283,8 @@ async fn issue(
     };
     let issued = state.keys.issue(&sub, &tenant, lifetime);
     tracing::info!(target: "sqlfs::audit", route, request_id = &**request_id, sub, tenant, "token issued");
-    let reply = json!({
-        "token": issued.token,
-        "sub": sub,
-        "tenant": tenant,
-        "expiresAt": issued.expires_at_ns.map(rfc3339),
-    });
-    Ok((StatusCode::CREATED, Json(reply)))
+    let expires_at = issued.expires_at_ns.map(rfc3339);
+    Ok((StatusCode::CREATED, Json(Token { token: issued.token, sub, tenant, expires_at })))
 }
 
 #[cfg(test)]

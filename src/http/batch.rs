@@ -6,15 +6,16 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::HttpState;
 use super::body::{self, Cap, EXEC_BODY_BYTES};
-use super::error::{ApiError, ApiResult, millis};
+use super::error::{ApiError, ApiResult, Applied, millis};
 use super::extract::{Query, Target};
 use super::json::Fields;
 use super::options::{TIMEOUT_MS, millis_field};
 use super::text::Encoding;
+use super::wire::exec::{BatchLine, BatchReply};
 use crate::session::{BatchItem, BatchRequest, BatchResult, Captured};
 
 const MOST_SCRIPTS: usize = 50;
@@ -33,7 +34,7 @@ pub async fn exec_sync_batch(
     let Target { caller, request_id, sandbox } = target;
     let items = state.service.exec_batch(&caller, &request_id, sandbox, request).await?;
     let size = items.iter().map(output_size).sum();
-    body::reply(size, move || json!({"results": items.into_iter().map(line).collect::<Vec<_>>()})).await
+    body::reply(size, move || BatchReply { results: items.into_iter().map(line).collect() }).await
 }
 
 /// Reads a batch.
@@ -82,51 +83,58 @@ fn output_size(item: &BatchItem) -> usize {
 
 /// The line of one script in the reply.
 #[must_use]
-pub fn line(item: BatchItem) -> Value {
-    let not_run = |why: &str| failed(Captured::default(), 0, json!({"error": why, "applied": "no"}));
-    let mut line = match item.result {
-        BatchResult::Done(reply) => {
-            let (stdout, _) = Encoding::Utf8.whole(reply.output.stdout, reply.output.stdout_truncated);
-            let (stderr, _) = Encoding::Utf8.whole(reply.output.stderr, reply.output.stderr_truncated);
-            json!({
-                "stdout": stdout,
-                "stderr": stderr,
-                "exitCode": reply.exit_code,
-                "durationMs": millis(reply.duration),
-                "committed": reply.committed,
-                "version": reply.version,
-                "applied": if reply.committed { "yes" } else { "no" },
-            })
-        }
+pub fn line(BatchItem { id, result }: BatchItem) -> BatchLine {
+    let not_run = |id, why: &str| failed(id, Captured::default(), 0, why.to_owned(), None, Applied::No);
+    match result {
+        BatchResult::Done(reply) => BatchLine {
+            id,
+            stdout: Encoding::Utf8.whole(reply.output.stdout, reply.output.stdout_truncated).0,
+            stderr: Encoding::Utf8.whole(reply.output.stderr, reply.output.stderr_truncated).0,
+            exit_code: reply.exit_code,
+            duration_ms: millis(reply.duration),
+            committed: reply.committed,
+            version: Some(reply.version),
+            error: None,
+            code: None,
+            applied: if reply.committed { "yes" } else { "no" },
+        },
         BatchResult::Failed(error, output, duration) => {
             let error = ApiError::from(error);
-            let why = json!({
-                "error": error.message(),
-                "code": error.code(),
-                "applied": error.applied().as_str(),
-            });
-            failed(output, millis(duration), why)
+            let message = error.message().to_owned();
+            failed(id, output, millis(duration), message, Some(error.code()), error.applied())
         }
-        BatchResult::Skipped => not_run("skipped"),
-        BatchResult::OutOfTime => not_run("timeout"),
-    };
-    line["id"] = json!(item.id);
-    line
+        BatchResult::Skipped => not_run(id, "skipped"),
+        BatchResult::OutOfTime => not_run(id, "timeout"),
+    }
 }
 
-fn failed(output: Captured, duration_ms: u64, mut why: Value) -> Value {
-    why["stdout"] = json!(Encoding::Utf8.whole(output.stdout, output.stdout_truncated).0);
-    why["stderr"] = json!(Encoding::Utf8.whole(output.stderr, output.stderr_truncated).0);
-    why["exitCode"] = json!(-1);
-    why["durationMs"] = json!(duration_ms);
-    why["committed"] = json!(false);
-    why
+fn failed(
+    id: String,
+    output: Captured,
+    duration_ms: u64,
+    error: String,
+    code: Option<&'static str>,
+    applied: Applied,
+) -> BatchLine {
+    BatchLine {
+        id,
+        stdout: Encoding::Utf8.whole(output.stdout, output.stdout_truncated).0,
+        stderr: Encoding::Utf8.whole(output.stderr, output.stderr_truncated).0,
+        exit_code: -1,
+        duration_ms,
+        committed: false,
+        version: None,
+        error: Some(error),
+        code,
+        applied: applied.as_str(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::session::SessionError;
+    use serde_json::json;
 
     #[test]
     fn requests() {
@@ -155,7 +163,7 @@ mod tests {
 
     #[test]
     fn lines() {
-        let item = |result| line(BatchItem { id: "x".into(), result });
+        let item = |result| json!(line(BatchItem { id: "x".into(), result }));
         let skipped = item(BatchResult::Skipped);
         assert_eq!((&skipped["exitCode"], &skipped["error"]), (&json!(-1), &json!("skipped")));
         assert_eq!(item(BatchResult::OutOfTime)["error"], "timeout");

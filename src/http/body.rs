@@ -1,5 +1,9 @@
 //! Request bodies: limited before they are read whole, and never waited for without end.
 
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream};
@@ -7,6 +11,8 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, stream};
+use hyper::body::{Body as _, Frame, SizeHint};
+use serde::Serialize;
 use serde_json::Value;
 
 use super::error::{ApiError, ApiResult};
@@ -67,24 +73,78 @@ fn pieces_within(
         }
         return Err(cap.refusal());
     }
-    Ok(stream::unfold((Some(data), 0u64), move |(data, before)| async move {
-        let mut data = data?;
-        let piece = match tokio::time::timeout(stall, data.next()).await {
-            Ok(None) => return None,
-            Ok(Some(Ok(piece))) => piece,
-            Ok(Some(Err(_))) => return Some((Err(ApiError::invalid("the body broke off")), (None, before))),
-            Err(_) => {
-                let message = format!("the body stood still for {} s", stall.as_secs());
-                return Some((Err(ApiError::invalid(message)), (None, before)));
+    Ok(stream::unfold((Rest(Some(data)), 0u64), move |(mut rest, before)| async move {
+        let data = rest.0.as_mut()?;
+        let refusal = match tokio::time::timeout(stall, data.next()).await {
+            Ok(None) => {
+                drop(rest.0.take());
+                return None;
             }
+            Ok(Some(Ok(piece))) => {
+                let total = before + piece.len() as u64;
+                if total <= cap.bytes {
+                    return Some((Ok(piece), (rest, total)));
+                }
+                cap.refusal()
+            }
+            Ok(Some(Err(_))) => ApiError::invalid("the body broke off"),
+            Err(_) => ApiError::invalid(format!("the body stood still for {} s", stall.as_secs())),
         };
-        let total = before + piece.len() as u64;
-        if total > cap.bytes {
-            discard(data);
-            return Some((Err(cap.refusal()), (None, total)));
-        }
-        Some((Ok(piece), (Some(data), total)))
+        drop(rest);
+        Some((Err(refusal), (Rest(None), before)))
     }))
+}
+
+/// A request's body that notes when it was read to its end. A reply that comes earlier
+/// has to say that the connection ends with it.
+pub struct Watched {
+    inner: Body,
+    whole: Arc<AtomicBool>,
+}
+
+impl Watched {
+    /// The body, and whether it has been read whole.
+    #[must_use]
+    pub fn new(inner: Body) -> (Self, Arc<AtomicBool>) {
+        let whole = Arc::new(AtomicBool::new(inner.is_end_stream()));
+        (Self { inner, whole: whole.clone() }, whole)
+    }
+}
+
+impl hyper::body::Body for Watched {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(cx);
+        if matches!(polled, Poll::Ready(None)) || self.inner.is_end_stream() {
+            self.whole.store(true, Ordering::Relaxed);
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// The part of a body that was not read yet. When it is dropped, a client that still
+/// sends can do so for a while: it would not get to read its reply otherwise.
+struct Rest(Option<BodyDataStream>);
+
+impl Drop for Rest {
+    fn drop(&mut self) {
+        if let Some(data) = self.0.take() {
+            discard(data);
+        }
+    }
 }
 
 /// The whole body.
@@ -135,9 +195,16 @@ pub async fn parse(bytes: Bytes) -> ApiResult<Value> {
 
 /// A JSON reply around about `size` bytes of text; a large one is put together off the
 /// async workers.
-pub async fn reply(size: usize, build: impl FnOnce() -> Value + Send + 'static) -> ApiResult<Response> {
-    let write = move || build().to_string();
-    let text = if size < ELSEWHERE { write() } else { off_workers(write).await? };
+pub async fn reply<T: Serialize>(
+    size: usize,
+    build: impl FnOnce() -> T + Send + 'static,
+) -> ApiResult<Response> {
+    let write = move || serde_json::to_vec(&build());
+    let written = if size < ELSEWHERE { write() } else { off_workers(write).await? };
+    let text = written.map_err(|error| {
+        tracing::error!(%error, "a reply could not be written");
+        ApiError::internal()
+    })?;
     let mut response = Body::from(text).into_response();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
@@ -164,7 +231,11 @@ fn declared(headers: &HeaderMap) -> Option<u64> {
 }
 
 fn discard(mut rest: BodyDataStream) {
-    tokio::spawn(tokio::time::timeout(DISCARD, async move { while let Some(Ok(_)) = rest.next().await {} }));
+    // At the end of the process there may be no runtime any more, and nobody to answer.
+    if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+        let all = async move { while let Some(Ok(_)) = rest.next().await {} };
+        runtime.spawn(async { tokio::time::timeout(DISCARD, all).await });
+    }
 }
 
 #[cfg(test)]

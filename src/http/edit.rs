@@ -6,7 +6,6 @@ use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
-use serde_json::{Value, json};
 
 use super::HttpState;
 use super::body::{self, Cap};
@@ -14,6 +13,7 @@ use super::error::{ApiError, ApiResult};
 use super::extract::{FilePath, Query, Target};
 use super::files::fs_error;
 use super::json::Fields;
+use super::wire::Edited;
 use crate::fs::Errno;
 use crate::session::{Edit, SessionError};
 
@@ -26,7 +26,7 @@ pub async fn patch(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Edited>> {
     query.none()?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let fields =
@@ -35,7 +35,7 @@ pub async fn patch(
 }
 
 /// Replaces text in a file as the fields say.
-pub async fn edit(state: &HttpState, target: Target, path: String, mut fields: Fields) -> ApiResult<Value> {
+pub async fn edit(state: &HttpState, target: Target, path: String, mut fields: Fields) -> ApiResult<Edited> {
     let old = fields.required_text("oldString")?;
     let new = fields.required_text("newString")?;
     let all = fields.flag("replaceAll")?.unwrap_or(false);
@@ -55,7 +55,7 @@ pub async fn edit(state: &HttpState, target: Target, path: String, mut fields: F
     });
     let Target { caller, request_id, sandbox } = target;
     let ((replacements, size), ..) = state.service.write(&caller, &request_id, sandbox, None, edit).await?;
-    Ok(json!({"path": named, "replacements": replacements, "size": size}))
+    Ok(Edited { path: named, replacements, size })
 }
 
 fn replace(

@@ -10,6 +10,7 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 
+use super::codes;
 use crate::fs::Errno;
 use crate::session::SessionError;
 
@@ -55,6 +56,11 @@ pub type ApiResult<T> = Result<T, ApiError>;
 
 impl ApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        debug_assert_eq!(
+            codes::find(code).map(|c| c.status),
+            Some(status.as_u16()),
+            "{code}: not in codes.rs so"
+        );
         Self(Box::new(Body {
             status,
             code,

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::HttpState;
 use super::body::{self, Cap, EXEC_BODY_BYTES};
@@ -14,8 +14,7 @@ use super::json::Fields;
 use super::options::{EXEC_FIELDS, exec_request};
 use super::sse;
 use super::text::{Encoding, replaced_warning};
-use super::types::kind_name;
-use crate::fs::{PathChange, PathOp};
+use super::wire::exec::{ExecResult, Outcome};
 use crate::session::{ExecReply, ExecRequest};
 
 /// `POST /v1/sandboxes/{id}/exec-sync`. A client that leaves drops this future, and
@@ -76,53 +75,25 @@ async fn read_request(query: &Query, headers: &HeaderMap, body: Body) -> ApiResu
 
 /// The reply of an exec that ran to its end.
 #[must_use]
-pub fn buffered(reply: ExecReply, encoding: Encoding) -> Value {
-    let ExecReply { output, mut warnings, .. } = reply;
-    let (stdout, stdout_replaced) = encoding.whole(output.stdout, output.stdout_truncated);
-    let (stderr, stderr_replaced) = encoding.whole(output.stderr, output.stderr_truncated);
+pub fn buffered(mut reply: ExecReply, encoding: Encoding) -> ExecResult {
+    let (stdout, stderr) =
+        (std::mem::take(&mut reply.output.stdout), std::mem::take(&mut reply.output.stderr));
+    let (stdout, stdout_replaced) = encoding.whole(stdout, reply.output.stdout_truncated);
+    let (stderr, stderr_replaced) = encoding.whole(stderr, reply.output.stderr_truncated);
+    let mut warnings = std::mem::take(&mut reply.warnings);
     let replaced = [("stdout", stdout_replaced), ("stderr", stderr_replaced)];
     warnings.extend(
         replaced.iter().filter(|(_, replaced)| *replaced).map(|(stream, _)| replaced_warning(stream)),
     );
-    let mut body = json!({
-        "stdout": stdout,
-        "stderr": stderr,
-        "exitCode": reply.exit_code,
-        "exitSignal": null,
-        "timedOut": false,
-        "durationMs": millis(reply.duration),
-        "version": reply.version,
-        "head": reply.head,
-        "committed": reply.committed,
-        "changed": reply.changed,
-        "stdoutTruncated": output.stdout_truncated,
-        "stderrTruncated": output.stderr_truncated,
-        "warnings": warnings,
-    });
-    if let Some(paths) = &reply.changes {
-        body["changes"] = changes(paths);
+    ExecResult {
+        stdout,
+        stderr,
+        exit_code: reply.exit_code,
+        exit_signal: None,
+        timed_out: false,
+        duration_ms: millis(reply.duration),
+        outcome: Outcome::of(&reply, warnings),
     }
-    body
-}
-
-/// The changes of a dry run.
-#[must_use]
-pub fn changes(paths: &[PathChange]) -> Value {
-    let change = |change: &PathChange| {
-        let op = match change.op {
-            PathOp::Added => "added",
-            PathOp::Modified => "modified",
-            PathOp::Removed => "removed",
-        };
-        let mut line = json!({"path": change.path, "op": op, "kind": kind_name(change.kind)});
-        for (name, size) in [("sizeBefore", change.size_before), ("sizeAfter", change.size_after)] {
-            if let Some(size) = size {
-                line[name] = json!(size);
-            }
-        }
-        line
-    };
-    paths.iter().map(change).collect()
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ use super::error::{ApiError, ApiResult};
 use super::extract::{FilePath, Query, Target, parent};
 use super::range::{Part, part};
 use super::sandboxes::check_file_size;
-use super::types::{kind_name, rfc3339_exact};
+use super::types::rfc3339_exact;
+use super::wire::FileStat;
 use crate::fs::{Errno, Kind, Node, NodeBody, WorkingCopy};
 use crate::ids::{Sha256, Version};
 use crate::session::{Edit, ReadView, SessionError};
@@ -103,11 +104,11 @@ async fn piece(view: &ReadView, node: &Node, at: u64, end: u64) -> ApiResult<Byt
 
 /// Headers of a file. Whatever it holds, no browser will run or show it.
 fn describe(node: &Node, path: &str, etag: &str) -> HeaderMap {
-    let stat = json!({
-        "kind": kind_name(node.kind()),
-        "mode": node.mode,
-        "size": node.size(),
-        "mtime": rfc3339_exact(node.mtime_ns),
+    let stat = json!(FileStat {
+        kind: node.kind().into(),
+        mode: node.mode,
+        size: node.size(),
+        mtime: rfc3339_exact(node.mtime_ns),
     });
     let name = utf8_percent_encode(path.rsplit('/').next().unwrap_or_default(), PLAIN);
     HeaderMap::from_iter([
@@ -154,10 +155,18 @@ fn header_list(headers: &HeaderMap, name: HeaderName) -> Option<Tags> {
     match lines[..] {
         [] => None,
         ["*"] => Some(Tags::Any),
-        _ => Some(Tags::These(
-            lines.iter().flat_map(|l| l.split(',')).map(|tag| tag.trim().to_owned()).collect(),
-        )),
+        _ => Some(Tags::These(lines.iter().flat_map(|line| split_tags(line)).collect())),
     }
+}
+
+/// The tags of one line. A comma within quotes belongs to its tag.
+fn split_tags(line: &str) -> Vec<String> {
+    let mut within = false;
+    let at_comma = |c: char| {
+        within ^= c == '"';
+        c == ',' && !within
+    };
+    line.split(at_comma).map(|tag| tag.trim().to_owned()).collect()
 }
 
 /// What a PUT asks of the file that is there.
@@ -172,7 +181,10 @@ impl Precondition {
         let malformed =
             |name| ApiError::invalid(format!("{name}: expected * or entity tags in double quotes"));
         let matches = header_list(headers, header::IF_MATCH);
-        let quoted = |tag: &String| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
+        let quoted = |tag: &String| {
+            let inside = tag.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+            inside.is_some_and(|inside| inside.bytes().all(|b| b.is_ascii_graphic() && b != b'"'))
+        };
         if let Some(Tags::These(tags)) = &matches
             && !tags.iter().all(quoted)
         {
@@ -317,7 +329,10 @@ mod tests {
         assert!(none_match(&tag).matches(&tag) && none_match("*").matches(&tag));
         assert!(none_match(&format!("\"a\", W/{tag}")).matches(&tag));
         assert!(!none_match("\"a\"").matches(&tag));
-        assert!(Precondition::of(&with(header::IF_MATCH, "abc")).is_err());
+        assert_eq!(none_match("\"a,b\", \"c\""), Tags::These(vec!["\"a,b\"".into(), "\"c\"".into()]));
+        for bad in ["abc", "", "\"", "\"a", "\"a\"b\"", "\"a b\"", "\"a\",", "W/\"a\""] {
+            assert!(Precondition::of(&with(header::IF_MATCH, bad)).is_err(), "{bad}");
+        }
         let bytes = HeaderValue::from_bytes(b"\"\xff\"").unwrap();
         assert!(Precondition::of(&HeaderMap::from_iter([(header::IF_MATCH, bytes)])).is_err());
         let mut two = with(header::IF_MATCH, "\"a\"");

@@ -11,7 +11,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
 use futures_util::{StreamExt, TryStreamExt};
-use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 use tokio_util::io::{StreamReader, SyncIoBridge};
@@ -25,6 +24,7 @@ use super::error::{ApiError, ApiResult};
 use super::extract::{self, Query, Target};
 use super::json::Fields;
 use super::sandboxes::check_file_size;
+use super::wire::Ingested;
 use crate::session::Edit;
 
 /// Where files go, and come from, unless the request says otherwise.
@@ -40,7 +40,7 @@ pub async fn ingest_files(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Ingested>> {
     query.none()?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let mut fields = Fields::of(body::json(&headers, body, cap).await?, &["basePath", "files"])?;
@@ -70,7 +70,7 @@ pub async fn ingest_list(
     target: Target,
     base: String,
     files: Vec<(String, Bytes)>,
-) -> ApiResult<Value> {
+) -> ApiResult<Ingested> {
     let limits = limits(state);
     let mut bytes = 0;
     let (mut paths, mut contents) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
@@ -110,7 +110,7 @@ pub async fn ingest(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Ingested>> {
     let mut params = query.fields(&["basePath"])?;
     let base = params.text("basePath")?.unwrap_or_else(|| DEFAULT_BASE.into());
     let base = extract::absolute("basePath", &base)?;
@@ -232,12 +232,12 @@ impl Flushes<'_> {
     }
 }
 
-async fn write(state: &HttpState, target: Target, base: String, entries: Vec<Entry>) -> ApiResult<Value> {
+async fn write(state: &HttpState, target: Target, base: String, entries: Vec<Entry>) -> ApiResult<Ingested> {
     let files = entries.iter().filter(|entry| !matches!(entry.what, What::Dir)).count();
     let edit: Edit<()> = Arc::new(move |copy| apply(copy, &base, &entries));
     let Target { caller, request_id, sandbox } = target;
     state.service.write(&caller, &request_id, sandbox, None, edit).await?;
-    Ok(json!({"status": "ok", "fileCount": files}))
+    Ok(Ingested { status: "ok", file_count: files })
 }
 
 #[cfg(test)]

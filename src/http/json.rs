@@ -184,7 +184,9 @@ impl Fields {
         if !value.is_number() {
             return Err(self.wrong(name, "number", &value));
         }
-        match value.as_i64().filter(|n| range.contains(n)) {
+        // JSON has one kind of number: 5.0 is the whole number 5.
+        let whole = value.as_i64().or_else(|| value.as_f64().and_then(whole));
+        match whole.filter(|n| range.contains(n)) {
             Some(n) => Ok(Some(n)),
             None => Err(ApiError::invalid(format!(
                 "{}{name}: expected a whole number from {} to {}, got {value}",
@@ -245,6 +247,12 @@ impl Fields {
     fn wrong(&self, name: &str, expected: &str, got: &Value) -> ApiError {
         ApiError::invalid(format!("{}{name}: expected {expected}, got {}", self.place, kind(got)))
     }
+}
+
+/// A float without a fraction, as far as floats count exactly.
+fn whole(number: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -359,6 +367,8 @@ mod tests {
         }
         let mut f = fields(r#"{"timeoutMs":300000}"#).unwrap();
         assert_eq!(f.integer("timeoutMs", 1..=300_000).unwrap(), Some(300_000));
+        let mut f = fields(r#"{"timeoutMs":718.0}"#).unwrap();
+        assert_eq!(f.integer("timeoutMs", 1..=300_000).unwrap(), Some(718));
     }
 
     #[test]

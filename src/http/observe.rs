@@ -3,25 +3,31 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
+use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
+use super::body::Watched;
 use super::error::{ApiError, ApiResult, millis};
 use super::extract::RequestId;
 use crate::clock;
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-const LONGEST_ID: usize = 128;
+/// Characters of an id that a client gives.
+pub const LONGEST_ID: usize = 128;
+/// What ids are made of everywhere, and nothing that means something in a log line.
+pub const REQUEST_ID_PATTERN: &str = "^[A-Za-z0-9_.:/+=@~-]+$";
 
 /// Bytes of the request line and all headers together.
 pub const HEAD_BYTES: usize = 32 << 10;
 
 /// Wraps one request.
-pub async fn observe(mut request: Request, next: Next) -> Response {
+pub async fn observe(request: Request, next: Next) -> Response {
     let started = clock::now();
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
@@ -29,10 +35,13 @@ pub async fn observe(mut request: Request, next: Next) -> Response {
         Ok(id) => (id, check_head(&request)),
         Err(refusal) => (fresh(), Err(refusal)),
     };
+    let (mut parts, body) = request.into_parts();
+    let (body, whole) = Watched::new(body);
     let mut response = if let Err(refusal) = head {
         refusal.into_response()
     } else {
-        request.extensions_mut().insert(RequestId(id.clone()));
+        parts.extensions.insert(RequestId(id.clone()));
+        let request = Request::from_parts(parts, Body::new(body));
         // One request that trips over a bug must not take the connection with it.
         AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!(request_id = &*id, path, "a handler panicked");
@@ -47,6 +56,11 @@ pub async fn observe(mut request: Request, next: Next) -> Response {
     }
     let value = HeaderValue::from_str(&id).expect("ids are checked to be plain ASCII");
     response.headers_mut().insert(X_REQUEST_ID, value);
+    // The rest of the body would be taken for the next request, so the connection ends; a
+    // client that is not told sends its next one into it.
+    if !whole.load(Ordering::Relaxed) {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     tracing::debug!(
         request_id = &*id,
         method = method.as_str(),
@@ -60,7 +74,7 @@ pub async fn observe(mut request: Request, next: Next) -> Response {
 }
 
 fn fresh() -> Arc<str> {
-    uuid::Uuid::new_v4().to_string().into()
+    crate::random::uuid().to_string().into()
 }
 
 fn request_id(headers: &HeaderMap) -> ApiResult<Arc<str>> {

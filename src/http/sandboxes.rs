@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as CURSOR;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::HttpState;
 use super::body::{self, Cap, SMALL_BODY_BYTES};
@@ -16,7 +16,7 @@ use super::error::{ApiError, ApiResult};
 use super::extract::{self, Auth, Query, RequestId, Target};
 use super::json::Fields;
 use super::options::env_field;
-use super::types::record;
+use super::wire::{Sandbox, SandboxPage};
 use crate::ids::{Caller, SandboxId};
 use crate::session::{Create, Network, Page, Patch, SandboxRow, SessionError};
 
@@ -32,7 +32,7 @@ pub async fn create(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<(StatusCode, Json<Value>)> {
+) -> ApiResult<(StatusCode, Json<Sandbox>)> {
     let mut params = query.fields(&["ifExists"])?;
     let return_holder = match params.text("ifExists")?.as_deref() {
         None => false,
@@ -54,7 +54,7 @@ pub async fn create_from(
     request_id: &str,
     mut fields: Fields,
     return_holder: bool,
-) -> ApiResult<(bool, Value)> {
+) -> ApiResult<(bool, Sandbox)> {
     let create = Create {
         name: name_field(&mut fields)?,
         unique: fields.flag("unique")?.unwrap_or(false),
@@ -68,8 +68,8 @@ pub async fn create_from(
         return Err(ApiError::invalid("unique: needs a name to hold"));
     }
     match state.service.create(caller, request_id, create).await {
-        Ok(row) => Ok((true, record(&row))),
-        Err(SessionError::NameTaken(row)) if return_holder => Ok((false, record(&row))),
+        Ok(row) => Ok((true, Sandbox::of(&row))),
+        Err(SessionError::NameTaken(row)) if return_holder => Ok((false, Sandbox::of(&row))),
         Err(error) => Err(error.into()),
     }
 }
@@ -79,7 +79,7 @@ pub async fn list(
     State(state): State<HttpState>,
     Auth(caller): Auth,
     query: Query,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<SandboxPage>> {
     page(&state, &caller, query.fields(PAGE_FIELDS)?).await.map(Json)
 }
 
@@ -87,7 +87,7 @@ pub async fn list(
 pub const PAGE_FIELDS: &[&str] = &["limit", "cursor", "name"];
 
 /// One page of the caller's sandboxes.
-pub async fn page(state: &HttpState, caller: &Caller, mut params: Fields) -> ApiResult<Value> {
+pub async fn page(state: &HttpState, caller: &Caller, mut params: Fields) -> ApiResult<SandboxPage> {
     let limit = params.integer("limit", 1..=LARGEST_PAGE)?.unwrap_or(PAGE) as usize;
     let after = match params.text("cursor")? {
         None => None,
@@ -101,17 +101,14 @@ pub async fn page(state: &HttpState, caller: &Caller, mut params: Fields) -> Api
     let mut rows = state.service.list(caller, &page).await?;
     let more = rows.len() > limit;
     rows.truncate(limit);
-    let mut reply = json!({"sandboxes": rows.iter().map(record).collect::<Vec<_>>()});
-    if let Some(last) = rows.last().filter(|_| more) {
-        reply["nextCursor"] = json!(cursor(last));
-    }
-    Ok(reply)
+    let next_cursor = rows.last().filter(|_| more).map(cursor);
+    Ok(SandboxPage { sandboxes: rows.iter().map(Sandbox::of).collect(), next_cursor })
 }
 
 /// `GET /v1/sandboxes/{id}`.
-pub async fn get(State(state): State<HttpState>, target: Target, query: Query) -> ApiResult<Json<Value>> {
+pub async fn get(State(state): State<HttpState>, target: Target, query: Query) -> ApiResult<Json<Sandbox>> {
     query.none()?;
-    Ok(Json(record(&state.service.get(&target.caller, target.sandbox).await?)))
+    Ok(Json(Sandbox::of(&state.service.get(&target.caller, target.sandbox).await?)))
 }
 
 /// `PATCH /v1/sandboxes/{id}`.
@@ -121,7 +118,7 @@ pub async fn patch(
     query: Query,
     headers: HeaderMap,
     body: Body,
-) -> ApiResult<Json<Value>> {
+) -> ApiResult<Json<Sandbox>> {
     query.none()?;
     let cap = Cap { bytes: SMALL_BODY_BYTES.max(1 << 20), name: "1 MiB" };
     let mut fields = Fields::of(body::json(&headers, body, cap).await?, &["name", "unique", "env"])?;
@@ -137,7 +134,7 @@ pub async fn patch(
     if patch.name == Some(None) && patch.unique == Some(true) {
         return Err(ApiError::invalid("unique: needs a name to hold, and name is null"));
     }
-    Ok(Json(record(&state.service.patch(&target.caller, target.sandbox, patch).await?)))
+    Ok(Json(Sandbox::of(&state.service.patch(&target.caller, target.sandbox, patch).await?)))
 }
 
 /// `DELETE /v1/sandboxes/{id}`.
@@ -219,6 +216,7 @@ fn read_cursor(text: &str) -> Option<(i64, SandboxId)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn network_is_a_switch_or_a_list() {

@@ -18,9 +18,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::error::{ApiError, ApiResult, millis};
-use super::exec::changes;
 use super::extract::Target;
 use super::text::{Encoding, LiveText, replaced_warning};
+use super::wire::exec::{ErrorEvent, ExitEvent, FailedExitEvent, OutputEvent};
 use crate::clock::{self, Instant};
 use crate::session::{ExecReply, ExecRequest, LiveEvent, OutputChunk, Service, SessionError, Stream};
 
@@ -172,7 +172,7 @@ impl Live {
             Stream::Stderr => "stderr",
         };
         if !text.is_empty() {
-            self.push(name, json!({"t": t_ms, "data": text}));
+            self.push(name, json!(OutputEvent { t: t_ms, data: text }));
         }
     }
 
@@ -186,47 +186,18 @@ impl Live {
             Ok(reply) => reply,
             Err(error) => {
                 let error = ApiError::from(error);
-                let why = json!({
-                    "t": t,
-                    "code": error.code(),
-                    "error": error.message(),
-                    "retryable": error.retryable(),
-                    "applied": error.applied().as_str(),
-                });
-                self.push("error", why);
-                let exit = json!({
-                    "t": t,
-                    "exitCode": -1,
-                    "durationMs": t,
-                    "committed": false,
-                    "error": error.message(),
-                });
-                self.push("exit", exit);
+                self.push("error", json!(ErrorEvent::of(t, &error)));
+                self.push("exit", json!(FailedExitEvent::of(t, &error)));
                 return;
             }
         };
-        let mut warnings = reply.warnings;
+        let mut warnings = reply.warnings.clone();
         for (stream, text) in ["stdout", "stderr"].iter().zip(&self.texts) {
             if text.replaced() {
                 warnings.push(replaced_warning(stream));
             }
         }
-        let mut exit = json!({
-            "t": t,
-            "exitCode": reply.exit_code,
-            "durationMs": millis(reply.duration),
-            "version": reply.version,
-            "head": reply.head,
-            "committed": reply.committed,
-            "changed": reply.changed,
-            "stdoutTruncated": reply.output.stdout_truncated,
-            "stderrTruncated": reply.output.stderr_truncated,
-            "warnings": warnings,
-        });
-        if let Some(paths) = &reply.changes {
-            exit["changes"] = changes(paths);
-        }
-        self.push("exit", exit);
+        self.push("exit", json!(ExitEvent::of(t, &reply, warnings)));
     }
 
     fn push(&mut self, name: &'static str, data: Value) {

@@ -4,39 +4,26 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
 
 use super::HttpState;
 use super::body::off_workers;
 use super::error::{ApiError, ApiResult};
 use super::extract::{self, Query, Target};
-use super::types::{kind_name, rfc3339_exact};
+use super::types::rfc3339_exact;
+use super::wire::TreeEntry;
 use crate::fs::{Node, NodeBody, Tree};
 
 const X_TRUNCATED: HeaderName = HeaderName::from_static("x-truncated");
 /// Paths are at most 4096 bytes, so no tree is deeper.
 const DEEPEST: i64 = 2048;
 
-#[derive(Serialize)]
-struct Line<'a> {
-    path: &'a str,
-    kind: &'static str,
-    size: u64,
-    mode: u32,
-    mtime: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    target: Option<&'a str>,
-}
-
-impl<'a> Line<'a> {
-    fn of(path: &'a str, node: &'a Node) -> Self {
-        let target = match &node.body {
-            NodeBody::Symlink { target } => Some(&**target),
-            NodeBody::File { .. } | NodeBody::Dir { .. } => None,
-        };
-        let mtime = rfc3339_exact(node.mtime_ns);
-        Self { path, kind: kind_name(node.kind()), size: node.size(), mode: node.mode, mtime, target }
-    }
+fn entry<'a>(path: &'a str, node: &'a Node) -> TreeEntry<'a> {
+    let target = match &node.body {
+        NodeBody::Symlink { target } => Some(&**target),
+        NodeBody::File { .. } | NodeBody::Dir { .. } => None,
+    };
+    let mtime = rfc3339_exact(node.mtime_ns);
+    TreeEntry { path, kind: node.kind().into(), size: node.size(), mode: node.mode, mtime, target }
 }
 
 /// `GET …/tree?prefix=&depth=`: `prefix` itself and what is below it.
@@ -62,7 +49,7 @@ fn render(tree: &Tree, prefix: &str, depth: Option<usize>, most: usize) -> ApiRe
         if json.len() > 1 {
             json.push(b',');
         }
-        serde_json::to_writer(&mut json, &Line::of(&path, node)).map_err(|error| {
+        serde_json::to_writer(&mut json, &entry(&path, node)).map_err(|error| {
             tracing::error!(%error, "a tree entry could not be written");
             ApiError::internal()
         })?;

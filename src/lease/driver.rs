@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -18,11 +18,12 @@ use tokio::sync::{Notify, oneshot};
 use crate::clock::{self, Instant};
 use crate::lease::held::{Held, Signal};
 use crate::lease::keys::LeaseKey;
-use crate::lease::protocol::{Config, Effect, Event, Loss, Protocol, Seq, Ticket, WhenAway};
+use crate::lease::protocol::{Config, Effect, Event, Loss, Protocol, Rule, Seq, Ticket, WhenAway};
 use crate::lease::store::LeaseStore;
 #[cfg(debug_assertions)]
 use crate::lease::trace::Trace;
-use crate::lease::verbs::{Incarnation, Ms, Verb};
+use crate::lease::verbs::{Answer, Hint, Incarnation, Ms, Notice, Verb};
+use crate::random;
 
 /// Why a lease was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +59,8 @@ pub(super) struct Shared {
     store: Arc<dyn LeaseStore>,
     me: Incarnation,
     origin: Instant,
+    /// Told of sandboxes that are gone while this replica holds their lease.
+    gone: OnceLock<Told>,
     /// Wakes the control thread.
     nudge: Notify,
     /// Told when no ticket is open any more.
@@ -82,10 +85,16 @@ struct State {
 
 /// Who waits for news of a ticket.
 struct Pending {
-    grant: Option<oneshot::Sender<Result<i64, AcquireError>>>,
+    grant: Option<oneshot::Sender<Granted>>,
     raise: Option<oneshot::Sender<Result<i64, RaiseError>>>,
     signal: Arc<Signal>,
 }
+
+/// The fencing token and the hint.
+type Granted = Result<(i64, Option<Hint>), AcquireError>;
+
+/// Hears of a sandbox that is gone.
+type Told = Box<dyn Fn(&LeaseKey) + Send + Sync>;
 
 /// What a step leaves to be done once the state is unlocked.
 #[derive(Default)]
@@ -100,9 +109,10 @@ impl Leases {
     /// Starts the control thread. Must be called within the runtime that requests run
     /// on. An error says what is wrong with the times, or why there is no thread.
     pub fn start(store: Arc<dyn LeaseStore>, config: Config) -> Result<Self, String> {
+        // Before there is a runtime: one must not be dropped on an async worker.
         config.check()?;
-        let me = Incarnation(uuid::Uuid::new_v4().as_u128());
-        Self::launch(store, config, me, State::new(config, me))
+        let me = Incarnation(random::uuid().as_u128());
+        Self::launch(store, config, me, State::new(Protocol::new(config, me)))
     }
 
     /// As [`Leases::start`], and each step of the protocol is written down in a file of
@@ -114,10 +124,11 @@ impl Leases {
         folder: &std::path::Path,
     ) -> Result<Self, String> {
         config.check()?;
-        let me = Incarnation(uuid::Uuid::new_v4().as_u128());
+        let me = Incarnation(random::uuid().as_u128());
         let trace = Trace::begin(folder, config, me);
         let trace = trace.map_err(|error| format!("no lease trace in {}: {error}", folder.display()))?;
-        Self::launch(store, config, me, State { trace: Some(trace), ..State::new(config, me) })
+        let state = State { trace: Some(trace), ..State::new(Protocol::new(config, me)) };
+        Self::launch(store, config, me, state)
     }
 
     fn launch(
@@ -130,26 +141,53 @@ impl Leases {
             .enable_all()
             .build()
             .map_err(|error| format!("the lease runtime did not start: {error}"))?;
+        let (leases, control) = Self::new(store, config, me, state, runtime.handle().clone());
+        std::thread::Builder::new()
+            .name("sqlfs-lease".into())
+            .spawn(move || runtime.block_on(control))
+            .map_err(|error| format!("the lease thread did not start: {error}"))?;
+        Ok(leases)
+    }
+
+    /// For runs in virtual time: everything on the current runtime. The caller drives the
+    /// returned future, which does what the control thread does otherwise, and may hold
+    /// it up as a stopped process is. `without`: a rule that a test switches off.
+    #[doc(hidden)]
+    pub fn driven(
+        store: Arc<dyn LeaseStore>,
+        config: Config,
+        without: Option<Rule>,
+    ) -> Result<(Self, impl Future<Output = ()> + Send + 'static), String> {
+        config.check()?;
+        let me = Incarnation(random::uuid().as_u128());
+        let protocol = without.into_iter().fold(Protocol::new(config, me), Protocol::without);
+        Ok(Self::new(store, config, me, State::new(protocol), Handle::current()))
+    }
+
+    fn new(
+        store: Arc<dyn LeaseStore>,
+        config: Config,
+        me: Incarnation,
+        state: State,
+        control: Handle,
+    ) -> (Self, impl Future<Output = ()> + Send + 'static) {
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             store,
             me,
             origin: clock::now(),
+            gone: OnceLock::new(),
             nudge: Notify::new(),
             idle: Notify::new(),
             requests: Handle::current(),
-            control: runtime.handle().clone(),
+            control,
         });
-        let control = shared.clone();
         // A timer that looks twice per renewal time sees every renewal in time, so that
         // granting a lease need not wake the thread.
         let look = (config.renew / 2).max(1);
-        std::thread::Builder::new()
-            .name("sqlfs-lease".into())
-            .spawn(move || runtime.block_on(control.run(look)))
-            .map_err(|error| format!("the lease thread did not start: {error}"))?;
+        let control = shared.clone().run(look);
         let open = Arc::new(Open(shared.clone()));
-        Ok(Self { shared, _open: open })
+        (Self { shared, _open: open }, control)
     }
 
     /// Waits for the lease of `key`. Dropping the future stops the wait at once; the
@@ -187,8 +225,8 @@ impl Leases {
             }
         }
         first.finish().await;
-        let token = granted.await.unwrap_or(Err(AcquireError::Closed))?;
-        held.set_token(token);
+        let (token, hint) = granted.await.unwrap_or(Err(AcquireError::Closed))?;
+        held.granted(token, hint);
         Ok(held)
     }
 
@@ -211,6 +249,31 @@ impl Leases {
     /// Whether the store answers now.
     pub async fn reachable(&self) -> bool {
         self.shared.store.call(&Verb::Alive(self.shared.me)).await.is_ok()
+    }
+
+    /// The newest state, if nobody holds the lease and the store knows; one call.
+    pub async fn hint(&self, key: LeaseKey) -> Option<Hint> {
+        match self.shared.store.call(&Verb::Hint(key)).await {
+            Ok(Answer::Hint(hint)) => hint,
+            Ok(_) | Err(_) => None,
+        }
+    }
+
+    /// Drops the hint; for `block` ms none is given or set. Whether that was done.
+    pub async fn void(&self, key: LeaseKey, block: Ms) -> bool {
+        self.shared.store.call(&Verb::Void { key, block }).await.is_ok()
+    }
+
+    /// Tells whoever holds the lease, on whichever replica, that what it is on is gone.
+    /// Whether the store took it; the message may be lost all the same.
+    pub async fn end(&self, key: LeaseKey) -> bool {
+        self.shared.store.call(&Verb::End(key)).await.is_ok()
+    }
+
+    /// Has `told` called when another replica ends a lease of this one. It runs on the
+    /// control thread: it must be short and must not wait. The first call counts.
+    pub fn on_gone(&self, told: impl Fn(&LeaseKey) + Send + Sync + 'static) {
+        let _ = self.shared.gone.set(Box::new(told));
     }
 
     /// The name of this run of the replica, as it stands in the store.
@@ -256,15 +319,24 @@ impl Drop for Unfinished {
 fn is_control(verb: &Verb<LeaseKey>) -> bool {
     match verb {
         Verb::Renew(_) | Verb::Heartbeat { .. } => true,
-        Verb::Acquire { .. } | Verb::Raise { .. } | Verb::Alive(_) | Verb::Release { .. } => false,
+        Verb::Acquire { .. }
+        | Verb::Raise { .. }
+        | Verb::Alive(_)
+        | Verb::Release { .. }
+        | Verb::Hint(_)
+        | Verb::Void { .. }
+        | Verb::End(_) => false,
     }
 }
 
 impl Shared {
     /// The control thread.
     async fn run(self: Arc<Self>, look: Ms) {
-        let woken = |key| self.step(Event::Woken(key));
-        let listening = self.store.listen(self.me, &woken);
+        let heard = |notice| match notice {
+            Notice::Free(key) => self.step(Event::Woken(key)),
+            Notice::Gone(key) => self.gone.get().into_iter().for_each(|told| told(&key)),
+        };
+        let listening = self.store.listen(self.me, &heard);
         let ticking = async {
             loop {
                 self.step(Event::Tick);
@@ -279,12 +351,15 @@ impl Shared {
                 };
                 let at = self.origin + Duration::from_millis(until);
                 tokio::select! {
+                    biased;
                     () = self.nudge.notified() => {}
                     () = tokio::time::sleep_until(at) => {}
                 }
             }
         };
         tokio::select! {
+            // The kill-switch before news that may take a while.
+            biased;
             () = ticking => {}
             () = listening => {}
         }
@@ -352,7 +427,10 @@ impl Shared {
         for effect in effects {
             match effect {
                 Effect::Send(seq, verb) => todo.calls.push((seq, verb)),
-                Effect::Granted(ticket, token) => state.tell_grant(ticket, Ok(token)),
+                Effect::Granted(ticket, token) => {
+                    let hint = state.protocol.hint(ticket);
+                    state.tell_grant(ticket, Ok((token, hint)));
+                }
                 Effect::Denied(ticket) => state.tell_grant(ticket, Err(AcquireError::Away)),
                 Effect::Raised(ticket, token) => state.tell_raise(ticket, Ok(token)),
                 Effect::NotRaised(ticket) => state.tell_raise(ticket, Err(RaiseError::Away)),
@@ -414,9 +492,9 @@ impl Shared {
 }
 
 impl State {
-    fn new(config: Config, me: Incarnation) -> Self {
+    fn new(protocol: Protocol<LeaseKey>) -> Self {
         Self {
-            protocol: Protocol::new(config, me),
+            protocol,
             next_ticket: 0,
             pending: HashMap::new(),
             asleep_until: 0,
@@ -437,7 +515,7 @@ impl State {
         self.protocol.step(now, event)
     }
 
-    fn tell_grant(&mut self, ticket: Ticket, answer: Result<i64, AcquireError>) {
+    fn tell_grant(&mut self, ticket: Ticket, answer: Granted) {
         if let Some(grant) = self.pending.get_mut(&ticket).and_then(|pending| pending.grant.take()) {
             // One who left gives the ticket back by itself.
             let _ = grant.send(answer);

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 use crate::lease::driver::{RaiseError, Shared};
-use crate::lease::protocol::{Loss, Ticket};
+use crate::lease::protocol::{Event, Loss, Ticket};
+use crate::lease::verbs::{Hint, Parting};
 
 /// The right to run a write exec, until it is lost or dropped. Dropping gives it back;
 /// nobody waits for that.
@@ -13,6 +14,7 @@ pub struct Held {
     shared: Arc<Shared>,
     ticket: Ticket,
     token: i64,
+    hint: Option<Hint>,
     signal: Arc<Signal>,
 }
 
@@ -27,17 +29,29 @@ impl std::fmt::Debug for Held {
 
 impl Held {
     pub(super) fn new(shared: Arc<Shared>, ticket: Ticket, signal: Arc<Signal>) -> Self {
-        Self { shared, ticket, token: 0, signal }
+        Self { shared, ticket, token: 0, hint: None, signal }
     }
 
-    pub(super) fn set_token(&mut self, token: i64) {
-        self.token = token;
+    pub(super) fn granted(&mut self, token: i64, hint: Option<Hint>) {
+        (self.token, self.hint) = (token, hint);
     }
 
     /// The fencing token.
     #[must_use]
     pub fn token(&self) -> i64 {
         self.token
+    }
+
+    /// The newest state as it was known when the lease was granted.
+    #[must_use]
+    pub fn hint(&self) -> Option<Hint> {
+        self.hint
+    }
+
+    /// What is said of the newest state when this lease is given back. Until this is
+    /// called: nothing.
+    pub fn part_with(&self, parting: Parting) {
+        self.shared.step(Event::Parting(self.ticket, parting));
     }
 
     /// Runs `f`, which starts a script or begins a commit, in one step with the check

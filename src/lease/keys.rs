@@ -7,7 +7,7 @@
 use std::fmt;
 
 use crate::ids::{SandboxId, TenantId};
-use crate::lease::verbs::Incarnation;
+use crate::lease::verbs::{Incarnation, Notice};
 
 /// What a lease is on: one sandbox of one tenant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -35,6 +35,12 @@ impl LeaseKey {
     #[must_use]
     pub fn wait(&self) -> String {
         self.name("wait")
+    }
+
+    /// The version hint.
+    #[must_use]
+    pub fn ver(&self) -> String {
+        self.name("ver")
     }
 
     fn name(&self, what: &str) -> String {
@@ -67,6 +73,23 @@ impl LeaseKey {
     }
 }
 
+/// The text that tells a holder that the sandbox of `key` is gone.
+#[must_use]
+pub fn gone_to_wire(key: &LeaseKey) -> String {
+    format!("{GONE}{}", key.to_wire())
+}
+
+/// What a text on a replica's channel says; `None` for other text.
+#[must_use]
+pub fn notice(text: &str) -> Option<Notice<LeaseKey>> {
+    match text.strip_prefix(GONE) {
+        Some(key) => LeaseKey::from_wire(key).map(Notice::Gone),
+        None => LeaseKey::from_wire(text).map(Notice::Free),
+    }
+}
+
+const GONE: char = '-';
+
 /// The key that says that a replica lives.
 #[must_use]
 pub fn alive(owner: Incarnation) -> String {
@@ -88,7 +111,7 @@ mod tests {
     fn the_first_brace_opens_the_sandbox_tag_whatever_the_tenant_is_called() {
         for tenant in ["default", "a{b}c", "}{", "a:b", ""] {
             let key = key(tenant);
-            for name in [key.lock(), key.fence(), key.wait()] {
+            for name in [key.lock(), key.fence(), key.wait(), key.ver()] {
                 let open = name.find('{').expect("a tag");
                 assert_eq!(name[open..], format!("{{{}}}", key.sandbox));
             }
@@ -100,10 +123,11 @@ mod tests {
     fn a_wake_up_names_its_key() {
         for tenant in ["default", "a/b", ""] {
             let key = key(tenant);
-            assert_eq!(LeaseKey::from_wire(&key.to_wire()), Some(key));
+            assert_eq!(notice(&key.to_wire()), Some(Notice::Free(key.clone())));
+            assert_eq!(notice(&gone_to_wire(&key)), Some(Notice::Gone(key)));
         }
-        for garbage in ["", "/", "x/default", "default"] {
-            assert_eq!(LeaseKey::from_wire(garbage), None);
+        for garbage in ["", "/", "x/default", "default", "-", "-/", "--/"] {
+            assert_eq!(notice(garbage), None);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::lease::keys::LeaseKey;
 use crate::lease::store::LeaseStore;
 use crate::lease::table::{Table, Wake};
-use crate::lease::verbs::{Answer, CallError, Incarnation, Ms, Terms, Verb};
+use crate::lease::verbs::{Answer, CallError, Incarnation, Ms, Notice, Terms, Verb};
 
 /// Tells the store's time, in milliseconds.
 pub type Time = Box<dyn Fn() -> Ms + Send + Sync>;
@@ -40,6 +40,12 @@ impl Memory {
         self.table().flush();
     }
 
+    /// Starts again with what was saved, as a restarted or replaced server does: only
+    /// hints are looked at twice.
+    pub fn restart(&self) {
+        self.table().restart();
+    }
+
     /// How many replicas listen for wake-ups.
     #[must_use]
     pub fn listeners(&self) -> usize {
@@ -63,11 +69,11 @@ impl LeaseStore for Memory {
         Ok(answer)
     }
 
-    async fn listen(&self, me: Incarnation, woken: &(dyn Fn(LeaseKey) + Send + Sync)) {
+    async fn listen(&self, me: Incarnation, heard: &(dyn Fn(Notice<LeaseKey>) + Send + Sync)) {
         let mut wakes = self.wakes.subscribe();
         loop {
             match wakes.recv().await {
-                Ok((owner, key)) if owner == me => woken(key),
+                Ok((owner, notice)) if owner == me => heard(notice),
                 Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => {}
                 Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
             }

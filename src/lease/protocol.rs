@@ -17,7 +17,8 @@
 //! may run until the kill-switch. *Leaving*: given back, abandoned or lost; `Release`
 //! is repeated until acknowledged or the lease has expired by itself.
 //!
-//! **Events** come from requests (`Acquire`, `Abandon`, `Check`, `Raise`, `Release`),
+//! **Events** come from requests (`Acquire`, `Abandon`, `Check`, `Raise`, `Parting`,
+//! `Release`),
 //! from the store (`Reply`, `Woken`) and from time (`Tick`). **Effects** go to the store
 //! (`Send`, each followed by exactly one `Reply`), to requests (`Granted`, `Denied`,
 //! `Raised`, `NotRaised`, `Lost`, `Degraded`, `Permitted`) and to the driver (`Due`).
@@ -45,7 +46,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use crate::lease::verbs::{Answer, CallError, Claim, Incarnation, Mode, Ms, Verb};
+use crate::lease::verbs::{Answer, CallError, Claim, Hint, Incarnation, Mode, Ms, Parting, Verb};
 
 mod calls;
 mod held;
@@ -130,6 +131,8 @@ pub enum Event<K> {
     Check(Ticket),
     /// The token must be above this floor.
     Raise(Ticket, i64),
+    /// What is said of the newest state when the lease is given back, or lost.
+    Parting(Ticket, Parting),
     /// The work is done.
     Release(Ticket),
     /// The answer to a call, or its failure.
@@ -184,6 +187,8 @@ pub enum Rule {
     Margin,
     /// The deadline is looked at before the event.
     KillFirst,
+    /// A permission needs the lease.
+    PermissionNeedsLease,
     /// Without liveness nothing is admitted, and what is not confirmed yet ends too.
     AllNeedLiveness,
 }
@@ -208,6 +213,9 @@ struct Entry<K> {
     failures: u8,
     /// Whether the store may have heard of the claim.
     known: bool,
+    /// What the store said of the newest state at the grant.
+    hint: Option<Hint>,
+    parting: Parting,
     phase: Phase,
 }
 
@@ -279,6 +287,11 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
             Event::Abandon(ticket) | Event::Release(ticket) => self.leave(now, ticket, &mut out),
             Event::Check(ticket) => self.check(now, ticket, &mut out),
             Event::Raise(ticket, floor) => self.raise(now, ticket, floor, &mut out),
+            Event::Parting(ticket, parting) => {
+                if let Some(entry) = self.tickets.get_mut(&ticket) {
+                    entry.parting = parting;
+                }
+            }
             Event::Reply(seq, answer) => self.reply(now, seq, answer, &mut out),
             Event::Woken(key) => self.woken(now, &key, &mut out),
             Event::Tick => self.tick(now, &mut out),
@@ -302,6 +315,12 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
     #[must_use]
     pub fn token(&self, ticket: Ticket) -> Option<i64> {
         self.held(ticket).map(|held| held.fence)
+    }
+
+    /// What the store said of the newest state when it granted the lease to the ticket.
+    #[must_use]
+    pub fn hint(&self, ticket: Ticket) -> Option<Hint> {
+        self.tickets.get(&ticket)?.hint
     }
 
     /// The instant at which the kill-switch ends the ticket; `None` if it holds no

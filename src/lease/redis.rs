@@ -1,7 +1,7 @@
 //! Leases in Redis: one script per verb, each on the keys of one sandbox (`keys.rs`).
 //!
-//! Three connections, so that nothing waits behind something else: questions and
-//! releases, renewals and heartbeats, wake-ups. None of them carries data.
+//! Connections of their own, so that nothing waits behind something else, for: questions
+//! and releases, renewals and heartbeats, hints of readers, wake-ups. None carries data.
 
 use std::time::Duration;
 
@@ -11,9 +11,10 @@ use redis::{Client, Script, ScriptInvocation};
 
 use crate::lease::keys::{self, LeaseKey, WAKE_CHANNEL};
 use crate::lease::store::LeaseStore;
-use crate::lease::verbs::{Answer, CallError, Claim, Holding, Incarnation, Terms, Verb};
+use crate::lease::verbs::{Answer, CallError, Claim, Hint, Holding, Incarnation, Notice, Terms, Verb};
 
 mod breaker;
+pub mod health;
 mod line;
 
 use line::Line;
@@ -23,6 +24,7 @@ pub struct RedisLeases {
     terms: Terms,
     requests: Line,
     control: Line,
+    hints: Line,
     client: Client,
     scripts: Scripts,
 }
@@ -34,10 +36,15 @@ struct Scripts {
     heartbeat: Script,
     alive: Script,
     release: Script,
+    hint: Script,
+    void: Script,
+    end: Script,
 }
 
 /// Time between two attempts to listen for wake-ups.
 const LISTEN_AGAIN: Duration = Duration::from_millis(500);
+/// A reader asks Postgres rather than wait longer for a hint.
+const LONGEST_HINT_CALL: Duration = Duration::from_millis(100);
 
 impl RedisLeases {
     /// Checks `url` (`redis://` or `rediss://`) and connects to nothing yet. Each call
@@ -48,6 +55,7 @@ impl RedisLeases {
             terms,
             requests: Line::new(url, timeout)?,
             control: Line::new(url, timeout)?,
+            hints: Line::new(url, timeout.min(LONGEST_HINT_CALL))?,
             client: Client::open(url).map_err(|error| error.to_string())?,
             scripts: Scripts {
                 acquire: script(include_str!("redis/acquire.lua")),
@@ -56,6 +64,9 @@ impl RedisLeases {
                 heartbeat: script(include_str!("redis/heartbeat.lua")),
                 alive: script(include_str!("redis/alive.lua")),
                 release: script(include_str!("redis/release.lua")),
+                hint: script(include_str!("redis/hint.lua")),
+                void: script(include_str!("redis/void.lua")),
+                end: script(include_str!("redis/end.lua")),
             },
         })
     }
@@ -68,18 +79,18 @@ impl RedisLeases {
         evict: Option<Claim>,
     ) -> Result<Answer, CallError> {
         let mut script = self.scripts.acquire.prepare_invoke();
-        script.key(key.lock()).key(key.fence()).key(key.wait());
+        script.key(key.lock()).key(key.fence()).key(key.wait()).key(key.ver());
         script.arg(claim.to_string()).arg(claim.owner.to_string()).arg(floor.max(0));
         script.arg(self.terms.lease).arg(self.terms.mark);
         script.arg(evict.map(|claim| claim.to_string()).unwrap_or_default());
         script.arg(WAKE_CHANNEL).arg(key.to_wire());
         let reply: redis::Value = self.requests.run(&script).await?;
-        if let Ok((1, fence)) = redis::from_redis_value::<(i64, i64)>(reply.clone()) {
-            return Ok(Answer::Acquired { fence });
+        match redis::from_redis_value::<(i64, i64, String)>(reply).map_err(|_| CallError::Unknown)? {
+            (1, fence, hint) => Ok(Answer::Acquired { fence, hint: parse_hint(&hint) }),
+            (_, left, holder) => {
+                Ok(Answer::Busy { left: u64::try_from(left).ok(), confirmed: parse_claim(&holder) })
+            }
         }
-        let busy = redis::from_redis_value::<(i64, i64, String)>(reply);
-        let (_, left, holder) = busy.map_err(|_| CallError::Unknown)?;
-        Ok(Answer::Busy { left: u64::try_from(left).ok(), confirmed: parse_claim(&holder) })
     }
 }
 
@@ -112,18 +123,40 @@ impl LeaseStore for RedisLeases {
                 let alive: i64 = self.requests.run(&script).await?;
                 Ok(Answer::Alive(alive == 1))
             }
-            Verb::Release { key, claim } => {
+            Verb::Release { key, claim, parting } => {
                 let mut script = self.scripts.release.prepare_invoke();
-                script.key(key.lock()).key(key.wait());
+                script.key(key.lock()).key(key.wait()).key(key.ver());
                 script.arg(claim.to_string()).arg(claim.owner.to_string()).arg(self.terms.mark);
                 script.arg(WAKE_CHANNEL).arg(key.to_wire());
+                script.arg(parting.hint.map(|hint| hint.to_string()).unwrap_or_default());
+                script.arg(i32::from(parting.wrote));
                 let _: i64 = self.requests.run(&script).await?;
                 Ok(Answer::Released)
+            }
+            Verb::Hint(key) => {
+                let mut script = self.scripts.hint.prepare_invoke();
+                script.key(key.ver());
+                let hint: String = self.hints.run(&script).await?;
+                Ok(Answer::Hint(parse_hint(&hint)))
+            }
+            Verb::Void { key, block } => {
+                let mut script = self.scripts.void.prepare_invoke();
+                script.key(key.ver()).arg(*block);
+                let _: i64 = self.requests.run(&script).await?;
+                Ok(Answer::Voided)
+            }
+            Verb::End(key) => {
+                let mut script = self.scripts.end.prepare_invoke();
+                script.key(key.lock()).key(key.wait()).key(key.ver());
+                script.arg(self.terms.mark).arg(WAKE_CHANNEL).arg(key.to_wire());
+                script.arg(keys::gone_to_wire(key));
+                let _: i64 = self.requests.run(&script).await?;
+                Ok(Answer::Ended)
             }
         }
     }
 
-    async fn listen(&self, me: Incarnation, woken: &(dyn Fn(LeaseKey) + Send + Sync)) {
+    async fn listen(&self, me: Incarnation, heard: &(dyn Fn(Notice<LeaseKey>) + Send + Sync)) {
         loop {
             match self.client.get_async_pubsub().await {
                 Ok(mut listener) => {
@@ -133,7 +166,7 @@ impl LeaseStore for RedisLeases {
                         let mut messages = listener.into_on_message();
                         while let Some(message) = messages.next().await {
                             let text = message.get_payload::<String>().unwrap_or_default();
-                            LeaseKey::from_wire(&text).into_iter().for_each(woken);
+                            keys::notice(&text).into_iter().for_each(heard);
                         }
                     }
                 }
@@ -154,6 +187,11 @@ fn add(script: &mut ScriptInvocation<'_>, leases: &[Holding<LeaseKey>]) {
 
 fn flags(kept: Vec<i64>) -> Vec<bool> {
     kept.into_iter().map(|kept| kept == 1).collect()
+}
+
+/// The state that a script named; `None` for none.
+fn parse_hint(text: &str) -> Option<Hint> {
+    u128::from_str_radix(text, 16).ok().map(Hint)
 }
 
 /// The claim that a script named; `None` for other text.

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 
 use crate::lease::keys::LeaseKey;
-use crate::lease::verbs::{Answer, CallError, Incarnation, Verb};
+use crate::lease::verbs::{Answer, CallError, Incarnation, Notice, Verb};
 
 /// Where the leases of a fleet are kept. What each verb means is written down in
 /// `table.rs`, which every store behaves like.
@@ -14,7 +14,6 @@ pub trait LeaseStore: Send + Sync + 'static {
     /// `Renew` and `Heartbeat` are never held up by the others.
     async fn call(&self, verb: &Verb<LeaseKey>) -> Result<Answer, CallError>;
 
-    /// Calls `woken` whenever the lease of a key is free and `me` has waited longest for
-    /// it. A hint: it may come late, twice or never. Does not return.
-    async fn listen(&self, me: Incarnation, woken: &(dyn Fn(LeaseKey) + Send + Sync));
+    /// Calls `heard` with each notice for `me`. Does not return.
+    async fn listen(&self, me: Incarnation, heard: &(dyn Fn(Notice<LeaseKey>) + Send + Sync));
 }

@@ -3,7 +3,8 @@
 //!
 //! Per key: who holds the lease (a claim, its fencing token, and either the instant at
 //! which it expires or "confirmed"), the counter of fencing tokens, and the marks of
-//! the replicas that wait. Per incarnation: until when it counts as alive.
+//! the replicas that wait, and the version hint. Per incarnation: until when it counts as
+//! alive.
 //!
 //! Rules: R1 a claim that asks again has its lease time begun anew. R2 a confirmed
 //! lease is taken from a dead owner only if the claim that was seen is still the one
@@ -12,13 +13,19 @@
 //! replaces. R5 a lease that is gone is restored by its holder only if the counter is
 //! gone too: then the store lost its memory; otherwise the lease expired or was given
 //! back, and a late renewal must not bring it to life.
+//!
+//! Rules of the hint (spec/Hint.tla): H1 who is granted the lease takes the hint; from
+//! then on it is pending under its claim. H2 a hint that was set under another run of the
+//! server counts for nothing: what was saved may be old. H3 it is set only by who holds
+//! the lease, while it is pending under its claim: whoever dropped it meanwhile knew
+//! better. H4 who committed and does not hold the lease any more drops it.
 
 use std::collections::BTreeMap;
 
-use crate::lease::verbs::{Answer, Claim, Holding, Incarnation, Ms, Terms, Verb};
+use crate::lease::verbs::{Answer, Claim, Hint, Holding, Incarnation, Ms, Notice, Parting, Terms, Verb};
 
-/// Who is to be woken, and for which key.
-pub type Wake<K> = (Incarnation, K);
+/// Who is to hear what.
+pub type Wake<K> = (Incarnation, Notice<K>);
 
 /// A rule that a test switches off, to show that the checks notice.
 #[doc(hidden)]
@@ -27,6 +34,9 @@ pub enum TableRule {
     RepeatExtends,
     LongestWaiterFirst,
     AboveFloor,
+    HintTaken,
+    HintOfThisRun,
+    HintByHolder,
 }
 
 /// All leases of a store.
@@ -37,6 +47,9 @@ pub struct Table<K: Ord> {
     counters: BTreeMap<K, i64>,
     marks: BTreeMap<K, BTreeMap<Incarnation, Mark>>,
     alive: BTreeMap<Incarnation, Ms>,
+    hints: BTreeMap<K, Hinted>,
+    /// Counts the starts of the server.
+    run: u64,
     without: Option<TableRule>,
 }
 
@@ -46,6 +59,16 @@ struct Held {
     fence: i64,
     /// `None`: confirmed.
     expires: Option<Ms>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Hinted {
+    /// Set under this run of the server.
+    Known(Hint, u64),
+    /// This claim took it.
+    Pending(Claim),
+    /// None is given or set before this time.
+    Void(Ms),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +91,8 @@ impl<K: Clone + Ord> Table<K> {
             counters: BTreeMap::new(),
             marks: BTreeMap::new(),
             alive: BTreeMap::new(),
+            hints: BTreeMap::new(),
+            run: 0,
             without: None,
         }
     }
@@ -94,7 +119,13 @@ impl<K: Clone + Ord> Table<K> {
                 Answer::Kept(leases.iter().map(|lease| self.keep(now, lease, true)).collect())
             }
             Verb::Alive(owner) => Answer::Alive(self.is_alive(now, *owner)),
-            Verb::Release { key, claim } => self.release(now, key, *claim, wakes),
+            Verb::Release { key, claim, parting } => self.release(now, key, *claim, *parting, wakes),
+            Verb::Hint(key) => Answer::Hint(self.hint(key)),
+            Verb::Void { key, block } => {
+                self.void(now, key, *block);
+                Answer::Voided
+            }
+            Verb::End(key) => self.end(now, key, wakes),
         }
     }
 
@@ -155,6 +186,21 @@ impl<K: Clone + Ord> Table<K> {
         self.counters.clear();
         self.marks.clear();
         self.alive.clear();
+        self.hints.clear();
+    }
+
+    /// Starts again with what was saved.
+    pub fn restart(&mut self) {
+        self.run += 1;
+    }
+
+    /// The newest state, if it is known.
+    #[must_use]
+    pub fn hint(&self, key: &K) -> Option<Hint> {
+        match self.hints.get(key)? {
+            Hinted::Known(hint, run) if *run == self.run || !self.on(TableRule::HintOfThisRun) => Some(*hint),
+            Hinted::Known(..) | Hinted::Pending(_) | Hinted::Void(_) => None,
+        }
     }
 
     fn acquire(
@@ -176,7 +222,8 @@ impl<K: Clone + Ord> Table<K> {
                 }
                 let fence = held.fence;
                 self.unmark(key, claim);
-                return Answer::Acquired { fence };
+                // The hint went with the answer that was lost.
+                return Answer::Acquired { fence, hint: None };
             }
             if let Some(evict) = evict
                 && held.expires.is_none()
@@ -194,14 +241,14 @@ impl<K: Clone + Ord> Table<K> {
             match longest {
                 Some(other) if other != claim.owner && self.on(TableRule::LongestWaiterFirst) => {
                     if evicted {
-                        wakes.push((other, key.clone()));
+                        wakes.push((other, Notice::Free(key.clone())));
                     }
                 }
                 _ => {
                     self.unmark(key, claim);
                     let fence = self.next_fence(key, floor);
                     self.held.insert(key.clone(), Held { claim, fence, expires: Some(now + lease) });
-                    return Answer::Acquired { fence };
+                    return Answer::Acquired { fence, hint: self.take_hint(now, key, claim) };
                 }
             }
         }
@@ -229,17 +276,74 @@ impl<K: Clone + Ord> Table<K> {
         Answer::Raised(Some(fence))
     }
 
-    fn release(&mut self, now: Ms, key: &K, claim: Claim, wakes: &mut Vec<Wake<K>>) -> Answer {
-        if self.holder(now, key).is_some_and(|held| held.claim == claim) {
+    fn release(
+        &mut self,
+        now: Ms,
+        key: &K,
+        claim: Claim,
+        parting: Parting,
+        wakes: &mut Vec<Wake<K>>,
+    ) -> Answer {
+        let holds = self.holder(now, key).is_some_and(|held| held.claim == claim);
+        if holds {
             self.held.remove(key);
         }
+        self.put_hint(now, key, claim, holds, parting);
         self.unmark(key, claim);
+        self.wake_longest(now, key, wakes);
+        Answer::Released
+    }
+
+    fn end(&mut self, now: Ms, key: &K, wakes: &mut Vec<Wake<K>>) -> Answer {
+        if let Some(holder) = self.holder(now, key).map(|held| held.claim.owner) {
+            self.held.remove(key);
+            wakes.push((holder, Notice::Gone(key.clone())));
+        }
+        self.void(now, key, 0);
+        self.wake_longest(now, key, wakes);
+        Answer::Ended
+    }
+
+    fn wake_longest(&mut self, now: Ms, key: &K, wakes: &mut Vec<Wake<K>>) {
         if !self.held.contains_key(key)
             && let Some(longest) = self.longest_waiter(now, key)
         {
-            wakes.push((longest, key.clone()));
+            wakes.push((longest, Notice::Free(key.clone())));
         }
-        Answer::Released
+    }
+
+    fn take_hint(&mut self, now: Ms, key: &K, claim: Claim) -> Option<Hint> {
+        let hint = self.hint(key);
+        if !self.is_void(now, key) && self.on(TableRule::HintTaken) {
+            self.hints.insert(key.clone(), Hinted::Pending(claim));
+        }
+        hint
+    }
+
+    fn put_hint(&mut self, now: Ms, key: &K, claim: Claim, holds: bool, parting: Parting) {
+        let pending = self.hints.get(key) == Some(&Hinted::Pending(claim));
+        let taken = pending || !self.on(TableRule::HintTaken);
+        let may_set = (holds && taken) || !self.on(TableRule::HintByHolder);
+        match parting.hint {
+            Some(hint) if may_set => {
+                self.hints.insert(key.clone(), Hinted::Known(hint, self.run));
+            }
+            None if holds && pending => self.void(now, key, 0),
+            Some(_) | None if !holds && parting.wrote => self.void(now, key, 0),
+            Some(_) | None => {}
+        }
+    }
+
+    fn void(&mut self, now: Ms, key: &K, block: Ms) {
+        if block > 0 {
+            self.hints.insert(key.clone(), Hinted::Void(now + block));
+        } else if !self.is_void(now, key) {
+            self.hints.remove(key);
+        }
+    }
+
+    fn is_void(&self, now: Ms, key: &K) -> bool {
+        matches!(self.hints.get(key), Some(Hinted::Void(until)) if *until > now)
     }
 
     fn next_fence(&mut self, key: &K, floor: i64) -> i64 {

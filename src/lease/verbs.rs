@@ -34,6 +34,38 @@ impl fmt::Display for Claim {
     }
 }
 
+/// A state of a sandbox as a version hint names it: equal hints mean the same state. The
+/// store keeps it and does not look into it.
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Hint(pub u128);
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// What a holder says of the newest state when it gives the lease back.
+#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Parting {
+    /// The state that it committed or saw, if it knows that to be the newest.
+    pub hint: Option<Hint>,
+    /// Whether it may have committed.
+    pub wrote: bool,
+}
+
+/// What a replica hears from the store without having asked. It may come late, twice or
+/// never.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Notice<K> {
+    /// The lease is free, and the replica has waited longest for it.
+    Free(K),
+    /// What the replica held the lease of is gone.
+    Gone(K),
+}
+
 /// Whose death frees the lease of a replica that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
@@ -105,7 +137,28 @@ pub enum Verb<K> {
         key: K,
         /// The acquisition.
         claim: Claim,
+        /// The newest state. If the claim holds the lease and the hint is pending under
+        /// it, the hint is set, or dropped if there is none. If the claim does not hold
+        /// the lease any more and may have committed, the hint is dropped, pending or not.
+        parting: Parting,
     },
+    /// The newest state, if nobody holds the lease and who held it last knew.
+    Hint(
+        /// Of what.
+        K,
+    ),
+    /// There is no hint; and none is given or set for a while.
+    Void {
+        /// Of what.
+        key: K,
+        /// For how long; 0: until the next release.
+        block: Ms,
+    },
+    /// What is leased is gone: whoever holds the lease loses it and is told.
+    End(
+        /// What is gone.
+        K,
+    ),
 }
 
 /// The answer to a [`Verb`] of the same name.
@@ -116,6 +169,8 @@ pub enum Answer {
     Acquired {
         /// With this fencing token.
         fence: i64,
+        /// The newest state, if it was known. From now on the hint is pending.
+        hint: Option<Hint>,
     },
     /// Another holds it, or has waited longer.
     Busy {
@@ -132,6 +187,12 @@ pub enum Answer {
     Alive(bool),
     /// The claim does not hold the lease.
     Released,
+    /// The newest state, if it is known.
+    Hint(Option<Hint>),
+    /// There is no hint.
+    Voided,
+    /// Nobody holds the lease.
+    Ended,
 }
 
 /// A call that brought no answer.

@@ -114,7 +114,7 @@ impl Endpoint {
             response = response.map(|body| hold(body, entry));
         }
         if kind == Kind::Initialize && response.status().is_success() {
-            let id = uuid::Uuid::new_v4().to_string();
+            let id = crate::random::uuid().to_string();
             response
                 .headers_mut()
                 .insert(SESSION, HeaderValue::from_str(&id).expect("a UUID is plain ASCII"));

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
-use super::reply::{Done, OUTPUT_BYTES, clip_output};
+use super::reply::{self, Done, OUTPUT_BYTES, clip_output};
 use crate::http::HttpState;
 use crate::http::batch::{batch_request, line};
 use crate::http::body::{EXEC_BODY_BYTES, off_workers};
@@ -34,7 +34,7 @@ pub async fn one(state: &HttpState, target: Target, bytes: u64, mut fields: Fiel
     let Target { caller, request_id, sandbox } = target;
     let reply = state.service.exec(&caller, &request_id, sandbox, request, None).await?;
     off_workers(move || {
-        let mut data = buffered(reply, Encoding::Utf8);
+        let mut data = reply::data(&buffered(reply, Encoding::Utf8));
         clip_output(&mut data, OUTPUT_BYTES);
         Done::new(shown(&data), data)
     })
@@ -60,7 +60,7 @@ pub async fn batch(state: &HttpState, target: Target, bytes: u64, mut fields: Fi
     let items = state.service.exec_batch(&caller, &request_id, sandbox, request).await?;
     off_workers(move || {
         let budget = (BATCH_BYTES / (2 * items.len().max(1))).max(LEAST_BYTES);
-        let mut results: Vec<Value> = items.into_iter().map(line).collect();
+        let mut results: Vec<Value> = items.into_iter().map(|item| reply::data(&line(item))).collect();
         let mut text = String::new();
         for result in &mut results {
             clip_output(result, budget);

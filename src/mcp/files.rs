@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use rmcp::model::{ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
-use super::reply::Done;
+use super::reply::{self, Done};
 use crate::http::HttpState;
 use crate::http::body::off_workers;
 use crate::http::error::{ApiError, ApiResult};
@@ -52,7 +52,7 @@ pub async fn ingest(state: &HttpState, target: Target, mut fields: Fields) -> Ap
         };
         files.push((name, data));
     }
-    let mut data = ingest_list(state, target, base.clone(), files).await?;
+    let mut data = reply::data(&ingest_list(state, target, base.clone(), files).await?);
     let text = format!("Wrote {} files below {base}", data["fileCount"]);
     data["basePath"] = json!(base);
     Ok(Done::new(text, data))
@@ -71,7 +71,7 @@ pub async fn write(state: &HttpState, target: Target, mut fields: Fields) -> Api
 /// `file_edit`.
 pub async fn edit(state: &HttpState, target: Target, mut fields: Fields) -> ApiResult<Done> {
     let path = path_field(&mut fields)?;
-    let data = crate::http::edit::edit(state, target, path.clone(), fields).await?;
+    let data = reply::data(&crate::http::edit::edit(state, target, path.clone(), fields).await?);
     let text = format!("Replaced {} in {path}, now {} bytes", data["replacements"], data["size"]);
     Ok(Done::new(text, data))
 }

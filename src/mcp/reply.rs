@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use rmcp::model::{CallToolResult, ContentBlock};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::bounded;
@@ -40,6 +41,12 @@ impl From<Done> for CallToolResult {
         result.structured_content = Some(done.data);
         result
     }
+}
+
+/// The reply of a route as data.
+#[must_use]
+pub fn data(reply: &impl Serialize) -> Value {
+    json!(reply)
 }
 
 /// A failed call: `code`, `message`, `applied`, `retryable` and what else the HTTP body

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::catalogue::Entry;
 use super::message::Call;
-use super::reply::Done;
+use super::reply::{self, Done};
 use super::{exec, files, read};
 use crate::http::HttpState;
 use crate::http::error::{ApiError, ApiResult};
@@ -59,7 +59,7 @@ async fn create(state: &HttpState, call: &Call, mut fields: Fields) -> ApiResult
         Some(other) => return Err(ApiError::invalid(format!("ifExists: expected return, got {other:?}"))),
     };
     let (made, record) = create_from(state, &call.caller, &call.request_id, fields, return_holder).await?;
-    let mut data = short(record);
+    let mut data = short(reply::data(&record));
     data["created"] = json!(made);
     let what = if made { "Made" } else { "There is already" };
     Ok(Done::new(format!("{what} sandbox {}", line(&data)), data))
@@ -68,7 +68,7 @@ async fn create(state: &HttpState, call: &Call, mut fields: Fields) -> ApiResult
 async fn list(state: &HttpState, call: &Call, mut fields: Fields) -> ApiResult<Done> {
     let limit = fields.integer("limit", 1..=LARGEST_PAGE)?.unwrap_or(PAGE);
     fields.set("limit", json!(limit));
-    let mut data = page(state, &call.caller, fields).await?;
+    let mut data = reply::data(&page(state, &call.caller, fields).await?);
     let rows = match data["sandboxes"].take() {
         Value::Array(rows) => rows.into_iter().map(short).collect(),
         _ => Vec::new(),

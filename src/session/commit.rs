@@ -42,6 +42,19 @@ impl Inner {
     ) -> Result<Settled, SessionError> {
         // From here on nothing ends the request any more; before, anything may.
         let _committing = guard.begin_commit(stop)?;
+        let settled = self.send_commit(guard, changes, tree, cwd, log).await;
+        guard.settle_hint(self, matches!(settled, Err(SessionError::OutcomeUnknown))).await;
+        settled
+    }
+
+    async fn send_commit(
+        &self,
+        guard: &mut WriteGuard,
+        changes: &ChangeSet,
+        tree: Tree,
+        cwd: Option<&str>,
+        log: &LogEntry<'_>,
+    ) -> Result<Settled, SessionError> {
         let (exec, new_head) = (ExecId::random(), Head::random());
         let commit = Commit {
             sandbox: guard.session.sandbox,

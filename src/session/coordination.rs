@@ -8,6 +8,7 @@ use crate::lease::driver::{AcquireError, Leases, RaiseError};
 use crate::lease::held::Held;
 use crate::lease::keys::LeaseKey;
 use crate::lease::protocol::WhenAway;
+use crate::lease::verbs::{Hint, Ms, Parting};
 use crate::session::SessionError;
 use crate::session::entry::Session;
 use crate::session::stop::{Cause, Deadline, Stop};
@@ -22,7 +23,18 @@ pub enum Coordination {
         leases: Leases,
         /// What becomes of write execs while the lease store is away.
         when_down: WhenDown,
+        /// Who says which state is the newest.
+        version_check: VersionCheck,
     },
+}
+
+/// Who says which state is the newest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VersionCheck {
+    /// The store.
+    Store,
+    /// The lease store's hint, and the store where there is none.
+    Hint,
 }
 
 /// What becomes of write execs while the lease store is away.
@@ -59,13 +71,12 @@ impl Coordination {
         stop: &Stop,
         deadline: Deadline,
     ) -> Result<Lease, SessionError> {
-        let Self::Fleet { leases, when_down } = self else { return Ok(Lease::InProcess(0)) };
+        let Self::Fleet { leases, when_down, .. } = self else { return Ok(Lease::InProcess(0)) };
         let when_away = match when_down {
             WhenDown::Degrade if !session.has_network() => WhenAway::Degrade,
             WhenDown::Degrade | WhenDown::Refuse => WhenAway::Lose,
         };
-        let key = LeaseKey { tenant: session.tenant.clone(), sandbox: session.sandbox };
-        let acquired = leases.acquire(key, session.fence(), when_away);
+        let acquired = leases.acquire(key(session), session.fence(), when_away);
         match (stop.wait(deadline, acquired).await?, when_away) {
             (Ok(held), _) => {
                 let stop = stop.clone();
@@ -109,11 +120,42 @@ impl Coordination {
         }
     }
 
+    /// Whether hints save reads of the row.
+    pub(crate) fn uses_hints(&self) -> bool {
+        matches!(self, Self::Fleet { version_check: VersionCheck::Hint, .. })
+    }
+
+    /// The newest state, if the lease store knows it now.
+    pub(crate) async fn hint(&self, session: &Session) -> Option<Hint> {
+        match self {
+            Self::Alone(_) => None,
+            Self::Fleet { leases, .. } => leases.hint(key(session)).await,
+        }
+    }
+
+    /// Drops the hint, and has none given or set for `block` ms. Whether that was done.
+    pub(crate) async fn void(&self, session: &Session, block: Ms) -> bool {
+        match self {
+            Self::Alone(_) => true,
+            Self::Fleet { leases, .. } => leases.void(key(session), block).await,
+        }
+    }
+
+    /// Tells the replica whose script writes to the sandbox that it is gone. Who is not
+    /// told learns it from its commit.
+    pub(crate) async fn end(&self, session: &Session) {
+        if let Self::Fleet { leases, .. } = self
+            && !leases.end(key(session)).await
+        {
+            tracing::debug!(sandbox.id = %session.sandbox, "other replicas were not told of a deletion");
+        }
+    }
+
     /// Whether the lease store answers; `None` when there is none.
     pub(crate) async fn reachable(&self) -> Option<(bool, WhenDown)> {
         match self {
             Self::Alone(_) => None,
-            Self::Fleet { leases, when_down } => Some((leases.reachable().await, *when_down)),
+            Self::Fleet { leases, when_down, .. } => Some((leases.reachable().await, *when_down)),
         }
     }
 
@@ -127,7 +169,31 @@ impl Coordination {
     }
 }
 
+fn key(session: &Session) -> LeaseKey {
+    LeaseKey { tenant: session.tenant.clone(), sandbox: session.sandbox }
+}
+
 impl Lease {
+    /// The newest state as it was known when the lease was granted.
+    pub(crate) fn hint(&self) -> Option<Hint> {
+        match self {
+            Self::Held(held, _) => held.hint(),
+            Self::InProcess(_) | Self::Degraded => None,
+        }
+    }
+
+    /// What is said of the newest state when the lease is given back.
+    pub(crate) fn part_with(&self, parting: Parting) {
+        if let Self::Held(held, _) = self {
+            held.part_with(parting);
+        }
+    }
+
+    /// Whether it has ended: another may hold it.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self, Self::Held(held, _) if held.check().is_err())
+    }
+
     /// Runs `f`, which starts a script or begins a commit, in one step with the check that
     /// the lease is not lost.
     pub(crate) fn enter<T>(&self, f: impl FnOnce() -> Result<T, SessionError>) -> Result<T, SessionError> {

@@ -8,8 +8,10 @@ use tokio::sync::{RwLock, Semaphore};
 use crate::clock::{self, Instant};
 use crate::fs::Tree;
 use crate::ids::{Caller, Head, Ino, SandboxId, TenantId, Version};
+use crate::lease::verbs::Hint;
 use crate::session::SessionError;
 use crate::session::freshness::Probes;
+use crate::session::hint::hint_of;
 use crate::session::stop::Stop;
 use crate::store::{Loaded, SandboxRow, Store, StoreError};
 
@@ -35,6 +37,8 @@ pub(crate) struct Session {
     /// Single flight of loads.
     load: tokio::sync::Mutex<()>,
     warm: Mutex<Option<Arc<Base>>>,
+    /// The row as it was seen last.
+    seen: Mutex<Option<Arc<SandboxRow>>>,
     /// The request that holds the write turn, for a forced deletion.
     writer: Mutex<Option<Stop>>,
     used: Mutex<Instant>,
@@ -66,6 +70,7 @@ impl Session {
             probes: Probes::default(),
             load: tokio::sync::Mutex::default(),
             warm: Mutex::default(),
+            seen: Mutex::default(),
             writer: Mutex::default(),
             used: Mutex::new(clock::now()),
             fence: AtomicI64::new(-1),
@@ -76,7 +81,7 @@ impl Session {
 
     /// The row, fresh, if the sandbox is live and the caller's.
     pub(crate) async fn row(&self, caller: &Caller) -> Result<Arc<SandboxRow>, SessionError> {
-        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
+        self.note_use();
         match self.probes.probe(self.store.as_ref(), self.sandbox).await? {
             Some(row) if row.owner == caller.owner => {
                 self.note_row(&row);
@@ -86,8 +91,18 @@ impl Session {
         }
     }
 
-    /// Keeps what a wait for the lease needs to know of the row.
-    pub(crate) fn note_row(&self, row: &SandboxRow) {
+    fn note_use(&self) {
+        *self.used.lock().unwrap_or_else(PoisonError::into_inner) = clock::now();
+    }
+
+    /// Whether the store knows that there is no such sandbox (any more).
+    pub(crate) async fn is_gone(&self) -> bool {
+        matches!(self.probes.probe(self.store.as_ref(), self.sandbox).await, Ok(None))
+    }
+
+    /// Keeps the row, for the wait for the lease and for hints.
+    pub(crate) fn note_row(&self, row: &Arc<SandboxRow>) {
+        *self.seen.lock().unwrap_or_else(PoisonError::into_inner) = Some(row.clone());
         self.network.store(row.network.is_some(), Ordering::Relaxed);
         self.fence.fetch_max(row.fence, Ordering::Release);
     }
@@ -107,8 +122,23 @@ impl Session {
         self.network.load(Ordering::Relaxed)
     }
 
-    /// Row and tree, fresh. Reloads what changed since the warm tree, or all of it.
-    pub(crate) async fn fresh(&self, caller: &Caller) -> Result<Fresh, SessionError> {
+    /// Row and tree as they are kept here, if the hint says that they are the newest.
+    fn known(&self, caller: &Caller, hint: Hint) -> Option<Fresh> {
+        let row = self.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        let base = self.warm_at(row.head)?;
+        if row.owner != caller.owner || hint_of(&row) != hint {
+            return None;
+        }
+        self.note_use();
+        Some(Fresh { base, row, cold: false })
+    }
+
+    /// Row and tree, fresh. Reloads what changed since the warm tree, or all of it. A
+    /// `hint` was given after the request arrived.
+    pub(crate) async fn fresh(&self, caller: &Caller, hint: Option<Hint>) -> Result<Fresh, SessionError> {
+        if let Some(known) = hint.and_then(|hint| self.known(caller, hint)) {
+            return Ok(known);
+        }
         let row = self.row(caller).await?;
         if let Some(base) = self.warm_at(row.head) {
             return Ok(Fresh { base, row, cold: false });
@@ -134,7 +164,9 @@ impl Session {
         .map_err(|broken| SessionError::Internal(format!("sandbox {}: {broken}", self.sandbox)))?;
         let base = Arc::new(Base { tree, version: row.version, head: row.head, next_ino: row.next_ino });
         self.install_loaded(warm.as_ref(), &base);
-        Ok(Fresh { base, row: Arc::new(row), cold })
+        let row = Arc::new(row);
+        self.note_row(&row);
+        Ok(Fresh { base, row, cold })
     }
 
     /// The warm tree, if it is the one of `head`.

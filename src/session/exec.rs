@@ -170,6 +170,7 @@ impl Inner {
                                 .push("the working directory was not kept: the store is unavailable".into());
                         }
                     }
+                    guard.settle_hint(self, false).await;
                 }
             }
             Plan::Commit => {

@@ -9,9 +9,12 @@ use tokio::sync::{OwnedRwLockWriteGuard, OwnedSemaphorePermit};
 
 use crate::fs::Tree;
 use crate::ids::{Caller, Head, Ino, Version};
+use crate::lease::verbs::Parting;
+use crate::random;
 use crate::session::coordination::Lease;
 use crate::session::entry::{Base, Fresh, Session};
 use crate::session::exec::RUNS;
+use crate::session::hint::hint_of;
 use crate::session::stop::{Committing, Deadline, Running, Stop};
 use crate::session::{Inner, SessionError};
 use crate::store::SandboxRow;
@@ -25,6 +28,11 @@ pub(crate) struct WriteGuard {
     pub(crate) row: Arc<SandboxRow>,
     /// What it commits with: the lease's token, or the row's.
     pub(crate) fence: i64,
+    /// Whether hints are given, and `row` is the newest state.
+    hints: bool,
+    newest: bool,
+    /// Whether something may have been committed.
+    wrote: bool,
     // Given back in this order: the release of the lease is on its way before the next
     // writer of this replica asks for it.
     _lock: OwnedRwLockWriteGuard<()>,
@@ -45,12 +53,16 @@ impl WriteGuard {
         let turn = turn.map_err(|_| SessionError::ShuttingDown)?;
         let mut lease = service.lease(&session, caller, stop, deadline).await?;
         let lock = stop.wait(deadline, session.lock.clone().write_owned()).await?;
-        let fresh = stop.wait(deadline, session.fresh(caller)).await??;
+        let hints = service.coordination.uses_hints();
+        let hint = lease.hint().filter(|_| hints);
+        let fresh = stop.wait(deadline, session.fresh(caller, hint)).await??;
         service.prewarm(&session, &fresh);
         let raised = service.coordination.fence(&mut lease, fresh.row.fence);
         let fence = stop.wait(deadline, raised).await??;
         session.set_writer(Some(stop.clone()));
-        Ok(Self { session, base: fresh.base, row: fresh.row, fence, _lock: lock, lease, _turn: turn })
+        let Fresh { base, row, .. } = fresh;
+        let (newest, wrote) = (true, false);
+        Ok(Self { session, base, row, fence, hints, newest, wrote, _lock: lock, lease, _turn: turn })
     }
 
     /// Puts a script under the switch of its request, in one step with the check that the
@@ -61,8 +73,21 @@ impl WriteGuard {
 
     /// Passes the point after which the request is no longer ended, in one step with the
     /// check that the lease is not lost.
-    pub(crate) fn begin_commit(&self, stop: &Stop) -> Result<Committing, SessionError> {
+    pub(crate) fn begin_commit(&mut self, stop: &Stop) -> Result<Committing, SessionError> {
+        (self.newest, self.wrote) = (false, true);
+        self.lease.part_with(Parting { hint: None, wrote: true });
         self.lease.enter(|| stop.begin_commit())
+    }
+
+    /// After a commit was sent, before anybody is told of it. `open`: its outcome is not
+    /// known.
+    pub(crate) async fn settle_hint(&self, service: &Inner, open: bool) {
+        if !self.hints {
+        } else if open {
+            service.void_stray(&self.session).await;
+        } else if self.lease.is_lost() {
+            service.void_lapsed(&self.session).await;
+        }
     }
 
     /// The fencing token, as long as a lease stands behind it.
@@ -96,9 +121,9 @@ impl WriteGuard {
 
     /// Freshness again, after a lost race.
     pub(crate) async fn refresh(&mut self, service: &Inner, caller: &Caller) -> Result<(), SessionError> {
-        let Fresh { base, row, .. } = self.session.fresh(caller).await?;
+        let Fresh { base, row, .. } = self.session.fresh(caller, None).await?;
         self.fence = service.coordination.fence(&mut self.lease, row.fence).await?;
-        (self.base, self.row) = (base, row);
+        (self.base, self.row, self.newest) = (base, row, true);
         Ok(())
     }
 
@@ -118,7 +143,7 @@ impl WriteGuard {
         if let Some(cwd) = cwd {
             cwd.clone_into(&mut row.cwd);
         }
-        self.row = Arc::new(row);
+        (self.row, self.newest) = (Arc::new(row), true);
         self.base = Arc::new(Base { tree, version, head, next_ino });
         self.session.install_committed(self.base.clone());
         self.session.note_row(&self.row);
@@ -128,13 +153,16 @@ impl WriteGuard {
     pub(crate) fn moved_to(&mut self, cwd: &str) {
         let mut row = SandboxRow::clone(&self.row);
         cwd.clone_into(&mut row.cwd);
-        self.row = Arc::new(row);
+        (self.row, self.newest) = (Arc::new(row), true);
+        self.session.note_row(&self.row);
     }
 }
 
 impl Drop for WriteGuard {
     fn drop(&mut self) {
         self.session.set_writer(None);
+        let hint = (self.hints && self.newest).then(|| hint_of(&self.row));
+        self.lease.part_with(Parting { hint, wrote: self.wrote });
     }
 }
 
@@ -157,7 +185,7 @@ impl Inner {
 /// The pause after `runs` lost races: random, in a window that doubles up to a second.
 fn pause(runs: u32) -> Duration {
     let window = 10_u64 << runs.min(7);
-    Duration::from_micros(uuid::Uuid::new_v4().as_u128() as u64 % (window.min(1000) * 1000))
+    Duration::from_micros(random::uuid().as_u128() as u64 % (window.min(1000) * 1000))
 }
 
 /// Picks a tree to read from. Waits for a running writer unless `snapshot`; holds
@@ -171,7 +199,11 @@ pub(crate) async fn read_base(
     snapshot: bool,
 ) -> Result<Fresh, SessionError> {
     let lock = if snapshot { None } else { Some(stop.wait(deadline, session.lock.read()).await?) };
-    let fresh = stop.wait(deadline, session.fresh(caller)).await??;
+    let hinted = async {
+        let hint = service.reader_hint(session).await;
+        session.fresh(caller, hint).await
+    };
+    let fresh = stop.wait(deadline, hinted).await??;
     drop(lock);
     session.note_reader();
     service.prewarm(session, &fresh);

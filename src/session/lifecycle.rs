@@ -1,7 +1,7 @@
 //! Orderly end of the service: new requests are refused, waiting ones answered,
 //! running scripts get some time, and what still runs then is ended without a trace.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
@@ -28,7 +28,7 @@ struct Inner {
 struct State {
     draining: bool,
     next: u64,
-    requests: HashMap<u64, Stop>,
+    requests: BTreeMap<u64, Stop>,
 }
 
 impl Lifecycle {

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use tokio::time::MissedTickBehavior;
+
 use crate::clock;
 use crate::session::entry::store_error;
 use crate::session::{Inner, Service, SessionError};
@@ -25,11 +27,15 @@ impl Service {
             let inner = &service.inner;
             let mut reap = tokio::time::interval(inner.settings.reap_every);
             let mut maintain = tokio::time::interval(inner.settings.maintain_every);
+            // A slow round must not be due again at once: the other one has its turn.
+            reap.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            maintain.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
+                    biased;
                     () = inner.lifecycle.draining() => return,
-                    _ = reap.tick() => { inner.reap().await; }
                     _ = maintain.tick() => { inner.maintain().await; }
+                    _ = reap.tick() => { inner.reap().await; }
                 }
             }
         });

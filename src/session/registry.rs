@@ -1,17 +1,18 @@
 //! All sessions of this replica. One session per sandbox at any time: creation is a
 //! map entry, and an entry is evicted only while nobody else holds it.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::ids::{SandboxId, TenantId};
 use crate::session::entry::Session;
+use crate::session::stop::Cause;
 use crate::store::Store;
 
 /// The map of sessions.
 #[derive(Default)]
 pub(crate) struct Registry {
-    sessions: Mutex<HashMap<(TenantId, SandboxId), Arc<Session>>>,
+    sessions: Mutex<BTreeMap<(TenantId, SandboxId), Arc<Session>>>,
 }
 
 impl Registry {
@@ -42,12 +43,23 @@ impl Registry {
         unused
     }
 
+    /// Ends the script that writes to a sandbox that is gone, if one runs here.
+    pub(crate) fn end_writer(&self, tenant: &TenantId, sandbox: SandboxId) {
+        let session = self.lock().get(&(tenant.clone(), sandbox)).cloned();
+        if let Some(session) = session {
+            session.forget();
+            if let Some(writer) = session.writer() {
+                writer.stop(Cause::Deleted);
+            }
+        }
+    }
+
     /// All sessions as of now.
     pub(crate) fn all(&self) -> Vec<Arc<Session>> {
         self.lock().values().cloned().collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(TenantId, SandboxId), Arc<Session>>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<(TenantId, SandboxId), Arc<Session>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

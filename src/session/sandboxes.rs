@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::clock;
 use crate::fs::{ChangeSet, Fatal, Mode, Tree, WorkingCopy};
 use crate::ids::{Caller, ExecId, Head, SandboxId};
-use crate::session::entry::{Base, store_error};
+use crate::session::entry::{Base, Session, store_error};
 use crate::session::stop::{Cause, Deadline};
 use crate::session::types::{Create, Network};
 use crate::session::{Inner, Page, Patch, SandboxRow, Service, SessionError};
@@ -60,7 +60,7 @@ impl Service {
             match created {
                 Created::Done(row) => {
                     let session = inner.registry.session(&caller.tenant, row.id, &store);
-                    session.note_row(&row);
+                    session.note_row(&Arc::new(SandboxRow::clone(&row)));
                     session.install_committed(Arc::new(Base {
                         tree,
                         version: row.version,
@@ -94,6 +94,9 @@ impl Service {
         patch: Patch,
     ) -> Result<SandboxRow, SessionError> {
         let store = self.inner.store(&caller.tenant)?;
+        // Not one of the registry: an id that leads nowhere must not stay there.
+        let session = Session::new(caller.tenant.clone(), sandbox, store.clone());
+        self.inner.void_hint(&session, caller).await?;
         match store.patch(&caller.owner, sandbox, &patch).await.map_err(store_error)? {
             Patched::Done(row) => Ok(*row),
             Patched::NameTaken(holder) => Err(SessionError::NameTaken(holder)),
@@ -118,6 +121,7 @@ impl Service {
                 // Given back in this order.
                 Some((lock, lease, turn))
             };
+            inner.void_hint(&session, &of.caller).await?;
             let _committing = match &waited {
                 Some((_, lease, _)) => lease.enter(|| of.stop.begin_commit())?,
                 None => of.stop.begin_commit()?,
@@ -138,6 +142,9 @@ impl Service {
             if let Some(writer) = session.writer() {
                 writer.stop(Cause::Deleted);
             }
+            if force {
+                inner.coordination.end(&session).await;
+            }
             drop(waited);
             Ok(())
         })
@@ -157,11 +164,8 @@ impl Inner {
             let whole = tree.whole(next_ino, Vec::new());
             return Ok((tree, whole));
         }
-        let session = crate::session::Session::new(
-            caller.tenant.clone(),
-            SandboxId::random(),
-            self.store(&caller.tenant)?.clone(),
-        );
+        let session =
+            Session::new(caller.tenant.clone(), SandboxId::random(), self.store(&caller.tenant)?.clone());
         let content = self.content(&session);
         let quota = self.settings.quota;
         let built = tokio::task::spawn_blocking(move || {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::support::http::send;
+use crate::support::random::{Random, seed};
 use crate::support::{Api, Server, TestStore, on_each_store};
 
 on_each_store![no_partial_script_and_no_lost_one];
@@ -15,18 +16,6 @@ on_each_store![no_partial_script_and_no_lost_one];
 const ROUNDS: u64 = 50;
 const WRITERS: u64 = 4;
 const FILES: u64 = 8;
-
-/// A small generator, so that a failing run can be repeated from its seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % bound
-    }
-}
 
 /// What one writer knows about its sandbox.
 struct Writer {
@@ -89,11 +78,7 @@ async fn check(api: &Api, writer: &Writer) -> u64 {
 }
 
 async fn no_partial_script_and_no_lost_one(store: TestStore) {
-    #[expect(clippy::disallowed_methods, reason = "a seed may be given to repeat a run")]
-    let seed = std::env::var("SQLFS_TEST_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = seed.unwrap_or_else(|| uuid::Uuid::new_v4().as_u128() as u64 | 1);
-    println!("SQLFS_TEST_SEED={seed}");
-    let mut random = Random(seed);
+    let mut random = Random(seed());
     let mut server = Server::start(store).await;
     let api = server.api().await;
     let mut writers = Vec::new();

@@ -1,13 +1,22 @@
 //! Several server processes on one Postgres and one Redis: nothing is lost, doubled, stale
 //! or half there, whatever becomes of a replica or of Redis.
 
+mod campaign;
+mod crowd;
 mod deletion;
 mod faults;
 mod figures;
+mod hints;
+mod inject;
+mod record;
+mod record_checks;
 mod recovery;
+mod redis_away;
 mod redis_faults;
 mod rig;
+mod runs_once;
 mod traces;
+mod workload;
 
 use std::time::Duration;
 

@@ -1,14 +1,15 @@
 //! One suite for both lease stores: what the scripts do is what the reference does.
 
 mod garbage;
+mod hint;
 mod rig;
 
 use rig::{LEASE, MARK, Rig, claim, each_store};
-use sqlfs::lease::verbs::{Answer, Holding, Verb};
+use sqlfs::lease::verbs::{Answer, Holding, Notice, Parting, Verb};
 
 fn fence(answer: &Answer) -> i64 {
     match answer {
-        Answer::Acquired { fence } | Answer::Raised(Some(fence)) => *fence,
+        Answer::Acquired { fence, .. } | Answer::Raised(Some(fence)) => *fence,
         other => panic!("not granted: {other:?}"),
     }
 }
@@ -172,7 +173,7 @@ async fn the_longest_waiter_is_woken_and_served_first() {
         assert!(is_busy(&rig.acquire(b, 0).await));
         assert!(is_busy(&rig.acquire(c, 0).await), "asking again loses no place");
         rig.release(a).await;
-        assert_eq!(woken_c.recv().await.as_ref(), Some(&rig.key));
+        assert_eq!(woken_c.recv().await.as_ref(), Some(&Notice::Free(rig.key.clone())));
         assert!(woken_b.try_recv().is_err(), "only one is woken");
         assert!(is_busy(&rig.acquire(claim(1, 1), 0).await), "the last holder waits behind");
         assert!(is_busy(&rig.acquire(b, 0).await));
@@ -196,7 +197,7 @@ async fn a_waiter_that_leaves_or_dies_holds_up_nobody_for_long() {
         }
         rig.release(a).await;
         rig.release(b).await;
-        assert_eq!(woken.recv().await.as_ref(), Some(&rig.key), "b left, c is next");
+        assert_eq!(woken.recv().await.as_ref(), Some(&Notice::Free(rig.key.clone())), "b left, c is next");
         fence(&rig.acquire(c, 0).await);
         assert!(is_busy(&rig.acquire(b, 0).await));
         rig.release(c).await;
@@ -215,7 +216,7 @@ async fn a_late_release_takes_no_younger_waiters_place() {
         assert!(is_busy(&rig.acquire(claim(1, 2), 0).await), "the next of the same replica");
         assert!(is_busy(&rig.acquire(claim(2, 0), 0).await));
         rig.release(claim(1, 1)).await;
-        assert_eq!(woken.recv().await.as_ref(), Some(&rig.key));
+        assert_eq!(woken.recv().await.as_ref(), Some(&Notice::Free(rig.key.clone())));
         assert!(is_busy(&rig.acquire(claim(2, 0), 0).await));
         fence(&rig.acquire(claim(1, 2), 0).await);
     })
@@ -232,7 +233,8 @@ async fn many_leases_are_kept_by_one_call() {
             let fence = fence(&rig.call(&verb).await);
             leases.push(Holding { key, claim: claim(1, number), fence });
         }
-        let gone = Verb::Release { key: leases[7].key.clone(), claim: leases[7].claim };
+        let parting = Parting::default();
+        let gone = Verb::Release { key: leases[7].key.clone(), claim: leases[7].claim, parting };
         rig.call(&gone).await;
         let expected: Vec<bool> = (0..40).map(|n| n != 7).collect();
         assert_eq!(rig.call(&Verb::Renew(leases.clone())).await, Answer::Kept(expected.clone()));

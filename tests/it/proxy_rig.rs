@@ -8,6 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::eventually;
 use crate::support::proxy::{Action, Proxy};
+use crate::support::weather::{Flow, Weather};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -116,4 +117,79 @@ async fn refused_and_cut_connections_are_gone() {
     })
     .await;
     assert_eq!(first.up.load(std::sync::atomic::Ordering::SeqCst), 5);
+}
+
+#[tokio::test]
+async fn a_held_answer_reaches_the_client_when_it_is_let_go_and_not_before() {
+    let (url, seen) = server().await;
+    let proxy = Proxy::before(&url).await;
+    for cut in [false, true] {
+        let mut socket = connect(&proxy, &url).await;
+        let trap = proxy.trap(b"COMMIT", Action::HoldAnswer);
+        socket.write_all(b"COMMIT").await.expect("sent");
+        trap.answered(LONG).await;
+        assert_eq!(*seen.lock().expect("seen"), b"COMMIT".repeat(1 + usize::from(cut)));
+        let mut answer = [0; 2];
+        assert_eq!(socket.try_read(&mut answer).map_err(|e| e.kind()), Err(std::io::ErrorKind::WouldBlock));
+        if cut {
+            trap.cut();
+        } else {
+            trap.let_go();
+        }
+        let read = tokio::time::timeout(LONG, socket.read(&mut answer)).await.expect("an end");
+        assert_eq!(read.unwrap_or(0), if cut { 0 } else { 2 });
+    }
+}
+
+#[tokio::test]
+async fn a_passing_answer_is_told() {
+    let (url, _) = server().await;
+    let proxy = Proxy::before(&url).await;
+    let mut socket = connect(&proxy, &url).await;
+    let trap = proxy.trap(b"COMMIT", Action::TellAnswer);
+    assert_eq!(ask(&mut socket, "COMMIT").await, b"ok");
+    trap.answered(LONG).await;
+    assert_eq!(ask(&mut socket, "more").await, b"ok");
+}
+
+#[tokio::test]
+async fn what_the_weather_holds_comes_later_and_what_it_swallows_never() {
+    let (url, seen) = server().await;
+    let proxy = Proxy::before(&url).await;
+    let mut socket = connect(&proxy, &url).await;
+    assert_eq!((ask(&mut socket, "a").await, proxy.felt()), (b"ok".to_vec(), 0));
+    let felt = |count| {
+        let proxy = &proxy;
+        eventually("the weather is felt", LONG, move || async move { (proxy.felt() >= count).then_some(()) })
+    };
+
+    proxy.weather(Weather { up: Flow::Hold, ..Weather::default() });
+    socket.write_all(b"b").await.expect("sent");
+    felt(1).await;
+    assert_eq!(*seen.lock().expect("seen"), b"a");
+    proxy.weather(Weather::default());
+    let mut answer = [0; 2];
+    tokio::time::timeout(LONG, socket.read_exact(&mut answer)).await.expect("in time").expect("an answer");
+    assert_eq!((&answer, seen.lock().expect("seen").as_slice()), (b"ok", b"ab".as_slice()));
+
+    let late = Duration::from_millis(50);
+    proxy.weather(Weather { latency: late, ..Weather::default() });
+    let start = tokio::time::Instant::now();
+    assert_eq!(ask(&mut socket, "c").await, b"ok");
+    assert!(start.elapsed() >= 2 * late, "once on each way: {:?}", start.elapsed());
+
+    for (weather, reaches) in [
+        (Weather { down: Flow::Swallow, ..Weather::default() }, b"abcd".as_slice()),
+        (Weather { up: Flow::Swallow, ..Weather::default() }, b"abcd"),
+    ] {
+        let before = (proxy.felt(), proxy.broken());
+        proxy.weather(weather);
+        socket.write_all(b"d").await.expect("sent");
+        felt(before.0 + 1).await;
+        assert_eq!(*seen.lock().expect("seen"), reaches);
+        proxy.weather(Weather::default());
+        assert_eq!(proxy.broken(), before.1 + 1, "the torn connection is cut");
+        assert_eq!(socket.read(&mut [0; 8]).await.unwrap_or(0), 0);
+        socket = connect(&proxy, &url).await;
+    }
 }

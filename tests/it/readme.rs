@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
 use sqlfs::config::SETTINGS;
 
-use crate::support::{Server, TestStore};
+use crate::support::{Server, TestStore, python};
 
 const BEGIN: &str = "<!-- settings: written by tests/it/readme.rs -->\n";
 const END: &str = "<!-- /settings -->\n";
@@ -52,29 +54,45 @@ fn the_table_of_settings_is_the_programs() {
     }
 }
 
-#[tokio::test]
-async fn the_walk_through_works_as_written() {
-    let (_, text) = readme();
-    let part = between(&text, "<!-- walk-through -->\n", "<!-- /walk-through -->");
-    let mut script = String::new();
-    for block in part.split("```sh\n").skip(1) {
-        script += block.split("```").next().expect("a block");
-    }
+/// The code blocks of one language in a part.
+fn blocks(part: &str, language: &str) -> String {
+    let begin = format!("```{language}\n");
+    let blocks = part.split(&begin).skip(1).map(|block| block.split("```").next().expect("a block"));
+    blocks.collect()
+}
+
+/// Runs a part's code against a server; what the text promises must come out.
+async fn works_as_written(part: &str, mut command: Command) {
     let server = Server::start(TestStore::sqlite()).await;
     let api = server.api().await;
-    let ran = std::process::Command::new("bash")
-        .args(["-euo", "pipefail", "-c", &script])
-        .env("SQLFS", server.url())
-        .env("TOKEN", &api.token)
-        .current_dir(server.store().data_dir())
-        .output()
-        .expect("bash");
+    command.env("SQLFS", server.url()).env("TOKEN", &api.token).current_dir(server.store().data_dir());
+    let ran = python::run(command, Duration::from_mins(1)).await;
     let (stdout, stderr) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
-    assert!(ran.status.success(), "{script}\n{stdout}\n{stderr}");
-    // What the text promises to come out.
+    assert!(ran.status.success(), "{part}\n{stdout}\n{stderr}");
     let promised: Vec<&str> = part.lines().filter_map(|line| line.strip_prefix("    ")).collect();
-    assert!(!promised.is_empty(), "the walk-through promises nothing");
+    assert!(!promised.is_empty(), "the text promises nothing");
     for line in promised {
         assert!(stdout.contains(line), "{line:?} is promised:\n{stdout}\n{stderr}");
     }
+}
+
+#[tokio::test]
+async fn the_walk_through_works_as_written() {
+    let (_, text) = readme();
+    for name in ["walk-through", "openapi"] {
+        let part = between(&text, &format!("<!-- {name} -->\n"), &format!("<!-- /{name} -->"));
+        let mut bash = Command::new("bash");
+        bash.args(["-euo", "pipefail", "-c", &blocks(part, "sh")]);
+        works_as_written(part, bash).await;
+    }
+}
+
+#[tokio::test]
+async fn the_python_example_works_as_written() {
+    let (_, text) = readme();
+    let part = between(&text, "<!-- python -->\n", "<!-- /python -->");
+    let mut command = Command::new(python::environment("client.txt"));
+    command.arg("-c").arg(blocks(part, "python"));
+    // Its code is indented too: the promises stand behind it.
+    works_as_written(part.rsplit_once("```").expect("a block").1, command).await;
 }

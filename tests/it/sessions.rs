@@ -2,6 +2,8 @@
 //! cannot choose: what is in flight when, and what a lost race or a dropped caller
 //! leaves behind.
 
+mod hints;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,9 +11,10 @@ use std::time::Duration;
 use sqlfs::exec::bash::BashInterpreter;
 use sqlfs::fs::ContentCache;
 use sqlfs::ids::{Caller, Owner, SandboxId, TenantId};
+use sqlfs::lease::InProcess;
 use sqlfs::session::{
-    BatchRequest, BatchResult, Create, ExecMode, ExecReply, ExecRequest, Expect, LiveEvent, Service,
-    SessionError, Settings,
+    BatchRequest, BatchResult, Coordination, Create, ExecMode, ExecReply, ExecRequest, Expect, LiveEvent,
+    Service, SessionError, Settings,
 };
 use sqlfs::store::Store;
 
@@ -26,6 +29,7 @@ on_each_store!(
     if_version_is_checked_again_after_a_lost_race,
     a_read_never_joins_a_probe_in_flight,
     readers_wait_for_a_writer_and_snapshots_do_not,
+    a_waiting_exec_starts_on_what_the_one_before_left,
     a_dropped_exec_leaves_nothing_and_frees_the_sandbox,
     a_dropped_caller_cannot_undo_a_commit_that_has_begun,
     a_forced_deletion_ends_the_script,
@@ -49,6 +53,10 @@ impl Rig {
     }
 
     fn over(store: Arc<dyn Store>) -> Self {
+        Self::coordinated(store, Coordination::Alone(InProcess::default()))
+    }
+
+    fn coordinated(store: Arc<dyn Store>, coordination: Coordination) -> Self {
         let gates = GatedStore::new(store);
         let settings = Settings {
             acquire_timeout: Duration::from_secs(20),
@@ -58,7 +66,8 @@ impl Rig {
         let stores: HashMap<TenantId, Arc<dyn Store>> =
             HashMap::from([(TenantId("default".into()), gates.clone() as Arc<dyn Store>)]);
         let interpreter = Arc::new(BashInterpreter::new(settings.max_execs));
-        let service = Service::new(settings, stores, interpreter, Arc::new(ContentCache::new(64 << 20)));
+        let cache = Arc::new(ContentCache::new(64 << 20));
+        let service = Service::coordinated(settings, stores, interpreter, cache, coordination);
         let caller = Caller { tenant: TenantId("default".into()), owner: Owner("tester".into()) };
         Self { service, gates, caller }
     }
@@ -227,6 +236,8 @@ async fn a_read_never_joins_a_probe_in_flight(store: TestStore) {
     let (reader, writer) = (Rig::over(shared.clone()), Rig::over(shared));
     let id = reader.create().await;
     writer.exec(id, script("echo old > f")).await.expect("a write");
+    // Warm: else a load after the probe would find the newest state whatever the probe says.
+    assert_eq!(reader.out(id, read("cat f", true)).await, "old\n");
     // This probe has read the old head and is held on its way back.
     let mut held = reader.gates.hold(Point::AfterProbe);
     let early = reader.spawn(id, read("cat f", true));
@@ -234,7 +245,11 @@ async fn a_read_never_joins_a_probe_in_flight(store: TestStore) {
     writer.exec(id, script("echo new > f")).await.expect("a write");
     // This one arrives after the write was acknowledged.
     let late = reader.spawn(id, read("cat f", true));
-    tokio::task::yield_now().await;
+    // One thread runs all tasks: after a few rounds it waits for a probe, which one is the
+    // question.
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
     held.release();
     let early = early.await.unwrap().expect("a reply");
     assert!([&b"old\n"[..], b"new\n"].contains(&&early.output.stdout[..]), "either was true while it waited");
@@ -257,6 +272,26 @@ async fn readers_wait_for_a_writer_and_snapshots_do_not(store: TestStore) {
     held.release();
     writer.await.unwrap().expect("the write");
     assert_eq!(waits.await.unwrap().expect("a reply").output.stdout, b"new\n");
+}
+
+async fn a_waiting_exec_starts_on_what_the_one_before_left(store: TestStore) {
+    let rig = Rig::on(&store).await;
+    let id = rig.create().await;
+    let mut held = rig.gates.hold(Point::BeforeCommit);
+    let first = rig.spawn(id, script("echo 1 >> f"));
+    held.reached().await;
+    // Its output is seen, so it cannot be run again: it must start on the right tree.
+    let (send, mut events) = tokio::sync::mpsc::channel(16);
+    let (service, caller) = (rig.service.clone(), rig.caller.clone());
+    let second = tokio::spawn(async move {
+        service.exec(&caller, "t", id, script("cat f; echo 2 >> f"), Some(send)).await
+    });
+    let early = tokio::time::timeout(Duration::from_millis(100), events.recv()).await;
+    assert!(early.is_err(), "it waits: {early:?}");
+    held.release();
+    first.await.unwrap().expect("the first");
+    assert!(second.await.unwrap().expect("the second, run once").committed);
+    assert_eq!(rig.out(id, read("cat f", false)).await, "1\n2\n");
 }
 
 async fn a_dropped_exec_leaves_nothing_and_frees_the_sandbox(store: TestStore) {

@@ -6,16 +6,20 @@ pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
 pub mod lease_trace;
+pub mod memory_store;
 pub mod model;
+pub mod operations;
 pub mod postgres;
 pub mod proxy;
 pub mod python;
+pub mod random;
 #[cfg(target_os = "linux")]
 pub mod real_dir;
 pub mod redis;
 pub mod redis_calls;
 pub mod scripts;
 pub mod server;
+pub mod weather;
 
 pub use http::{Api, Reply};
 pub use server::{Server, TestStore};

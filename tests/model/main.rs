@@ -2,6 +2,9 @@
 //! replicas that run the very `Protocol` of the server over the reference `Table`.
 //! Each property has a twin in which one rule is switched off, and which must fail.
 
+#[path = "../it/support/memory_store/mod.rs"]
+mod memory_store;
+mod simulation;
 mod world;
 
 use sqlfs::lease::protocol::Rule;
@@ -134,6 +137,20 @@ fn twin_whose_store_forgets_who_waited() {
     let setting = timely(Mode::Lease, 5, [3, 1], NO_FAULTS);
     let setting = Setting { table_rule: Some(TableRule::LongestWaiterFirst), ..setting };
     refuted(&setting, world::NO_OVERTAKING);
+}
+
+#[test]
+fn twin_whose_store_leaves_the_hint_to_be_read_while_the_lease_is_held() {
+    let setting = timely(Mode::Lease, 4, [1, 1], NO_FAULTS);
+    let setting = Setting { table_rule: Some(TableRule::HintTaken), ..setting };
+    refuted(&setting, world::HINT_NEWEST);
+}
+
+#[test]
+fn twin_whose_store_believes_a_late_release() {
+    let setting = timely(Mode::Lease, 8, [1, 1], ONE_SLOW_CALL);
+    let setting = Setting { table_rule: Some(TableRule::HintByHolder), ..setting };
+    refuted(&setting, world::HINT_NEWEST);
 }
 
 #[test]

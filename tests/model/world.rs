@@ -12,7 +12,7 @@
 
 use sqlfs::lease::protocol::{Config, Effect, Event, Loss, Protocol, Rule, Seq, Ticket};
 use sqlfs::lease::table::{Table, TableRule};
-use sqlfs::lease::verbs::{Answer, CallError, Claim, Incarnation, Mode, Ms, Terms, Verb};
+use sqlfs::lease::verbs::{Answer, CallError, Claim, Hint, Incarnation, Mode, Ms, Parting, Terms, Verb};
 use stateright::{Model, Property};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,7 @@ pub const PERMITTED_HOLDS: &str = "permitted only while held";
 pub const TOKEN_MONOTONIC: &str = "token monotonic";
 pub const BOTH_RAN: &str = "both replicas ran a script";
 pub const NO_OVERTAKING: &str = "no overtaking";
+pub const HINT_NEWEST: &str = "a hint names the newest state";
 
 const LEASE: Ms = 6;
 const MARGIN: Ms = 2;
@@ -317,11 +318,20 @@ impl Model for Setting {
             Property::always(PERMITTED_HOLDS, |_, world: &World| !world.broken.contains(PERMITTED_HOLDS)),
             Property::always(TOKEN_MONOTONIC, |_, world: &World| !world.broken.contains(TOKEN_MONOTONIC)),
             Property::always(NO_OVERTAKING, |_, world: &World| !world.broken.contains(NO_OVERTAKING)),
+            // After a flush two may commit, and a token is no name of a state any more.
+            Property::always(HINT_NEWEST, |_, world: &World| {
+                world.flushed || world.table.hint(&KEY).is_none_or(|hint| hint == state(world.committed))
+            }),
             Property::sometimes(BOTH_RAN, |_, world: &World| {
                 world.started >= 2 && matches!(world.replicas[1].work, Work::Running(_))
             }),
         ]
     }
+}
+
+/// The state that the commit with this token left.
+fn state(token: i64) -> Hint {
+    Hint(u128::try_from(token).unwrap_or(0))
 }
 
 impl World {
@@ -458,6 +468,8 @@ impl World {
                 self.broken.insert(PERMITTED_HOLDS);
             }
             self.committed = self.committed.max(token);
+            let parting = Parting { hint: Some(state(self.committed)), wrote: true };
+            self.step(at, Event::Parting(ticket, parting));
         }
         self.replicas[at].work = Work::Idle;
         self.step(at, Event::Release(ticket));

@@ -17,8 +17,8 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         let Some(call) = self.calls.remove(&seq) else { return };
         // An answer to another question tells nothing: as if there were none.
         match (call.about, answer) {
-            (About::Acquire(ticket), Ok(Answer::Acquired { fence })) => {
-                self.acquired(now, ticket, call.sent, fence, out);
+            (About::Acquire(ticket), Ok(Answer::Acquired { fence, hint })) => {
+                self.acquired(now, ticket, call.sent, (fence, hint), out);
             }
             (About::Acquire(ticket), Ok(Answer::Busy { left, confirmed })) => {
                 self.busy(now, ticket, left, confirmed, out);

@@ -78,8 +78,10 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
     }
 
     pub(super) fn check(&mut self, now: Ms, ticket: Ticket, out: &mut Vec<Effect<K>>) {
-        self.end_if_due(now, ticket, out);
-        if self.held(ticket).is_some() {
+        if self.on(Rule::PermissionNeedsLease) {
+            self.end_if_due(now, ticket, out);
+        }
+        if self.held(ticket).is_some() || !self.on(Rule::PermissionNeedsLease) {
             out.push(Effect::Permitted(ticket));
         }
     }
@@ -256,7 +258,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
             _ => Some(now + 2 * lease),
         };
         entry.phase = Phase::Leaving(Leaving { give_up, retry: None });
-        let verb = Verb::Release { key: entry.key.clone(), claim };
+        let verb = Verb::Release { key: entry.key.clone(), claim, parting: entry.parting };
         self.send(now, About::Release(ticket), verb, out);
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 use super::held::Held;
 use super::{About, Effect, Entry, Phase, Protocol, Rule, Ticket, WhenAway};
-use crate::lease::verbs::{CallError, Claim, Mode, Ms, Verb};
+use crate::lease::verbs::{CallError, Claim, Hint, Mode, Ms, Parting, Verb};
 
 /// Failed questions in a row after which the store counts as away. The first failure
 /// may be a connection that the store closed while it was idle.
@@ -21,7 +21,16 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         out: &mut Vec<Effect<K>>,
     ) {
         debug_assert!(!self.tickets.contains_key(&ticket), "ticket {ticket} was used before");
-        let entry = Entry { key, floor, when_away, failures: 0, known: false, phase: Phase::Queued };
+        let entry = Entry {
+            key,
+            floor,
+            when_away,
+            failures: 0,
+            known: false,
+            hint: None,
+            parting: Parting::default(),
+            phase: Phase::Queued,
+        };
         self.tickets.insert(ticket, entry);
         if self.may_admit(now) {
             self.ask(now, ticket, None, out);
@@ -47,7 +56,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
         now: Ms,
         ticket: Ticket,
         sent: Ms,
-        fence: i64,
+        (fence, hint): (i64, Option<Hint>),
         out: &mut Vec<Effect<K>>,
     ) {
         let until = self.deadline_of(sent, now);
@@ -63,6 +72,7 @@ impl<K: Clone + Ord + Debug> Protocol<K> {
             self.ask(now, ticket, None, out);
         } else if admit {
             entry.phase = Phase::Held(Held::new(fence, until, sent + self.config.renew));
+            entry.hint = hint;
             out.push(Effect::Granted(ticket, fence));
             let due = self.kills_at(ticket).unwrap_or(until).min(sent + self.config.renew);
             out.push(Effect::Due(due));

@@ -133,6 +133,58 @@ local function wake(channel, owner, payload)
   if owner and string.match(owner, '^%x+$') then redis.call('PUBLISH', channel .. owner, payload) end
 end
 
+-- The version hint: "= state run" (set under that run of the server), "? claim" (pending:
+-- taken by that claim), "!" (void for as long as the key lives). Other text is as none.
+-- A hint that nobody took for a day is forgotten.
+local HINT_MS = 86400000
+
+local function run_id()
+  local info = redis.pcall('INFO', 'server')
+  return type(info) == 'string' and string.match(info, 'run_id:(%x+)') or nil
+end
+
+local function usable(value)
+  local state, run = string.match(value or '', '^= (%x+) (%x+)$')
+  if state and #state == 32 and run == run_id() then return state end
+  return ''
+end
+
+local function is_void(key, value)
+  if value ~= '!' then return false end
+  left(key, MAX_LEASE_MS)
+  return true
+end
+
+local function take_hint(key, claim)
+  local value = text(key)
+  if is_void(key, value) then return '' end
+  redis.call('SET', key, '? ' .. claim, 'PX', HINT_MS)
+  return usable(value)
+end
+
+local function void(key, ms)
+  if ms > 0 then
+    redis.call('SET', key, '!', 'PX', ms)
+  elseif not is_void(key, text(key)) then
+    redis.call('DEL', key)
+  end
+end
+
+-- Sets the hint, or drops it, as a release says. Only who holds the lease, and under
+-- whose claim it is pending, sets it: whoever dropped it meanwhile knew better.
+local function put_hint(key, claim, holds, state, wrote)
+  if not holds then
+    if wrote then void(key, 0) end
+  elseif text(key) == '? ' .. claim then
+    local run = state ~= '' and run_id()
+    if run then
+      redis.call('SET', key, '= ' .. state .. ' ' .. run, 'PX', HINT_MS)
+    else
+      redis.call('DEL', key)
+    end
+  end
+end
+
 -- Begins the lease time anew, or confirms, where the claim still holds the lease;
 -- restores it where the server lost both the lease and its counter.
 local function keep(key, fences, claim, fence, kind, ms)

@@ -2,7 +2,6 @@
 
 use sqlx::postgres::PgRow;
 use sqlx::{Row, query};
-use uuid::Uuid;
 
 use super::error::Failure;
 use super::migrate;
@@ -150,7 +149,7 @@ async fn row_security(conn: &mut Conn) -> Result<Vec<Check>, Failure> {
 /// context, and not without one, with an empty one, or with another one.
 async fn self_test(conn: &mut Conn) -> Result<Check, Failure> {
     conn.run(SHORT, "BEGIN").await?;
-    let id = Uuid::new_v4();
+    let id = crate::random::uuid();
     let seen = async |conn: &mut Conn, context: String| -> Result<i64, Failure> {
         let set = "SELECT set_config('app.sandbox_id', $1, true)";
         conn.row(SHORT, query(set).bind(context)).await?;
@@ -163,7 +162,7 @@ async fn self_test(conn: &mut Conn) -> Result<Check, Failure> {
                  last_used_at) VALUES ($1, 'self-test', $1, 2, 0, 0, '/', 0, 0)";
     conn.rows(SHORT, query(plant).bind(id)).await?;
     let own = seen(conn, id.to_string()).await?;
-    let foreign = seen(conn, Uuid::new_v4().to_string()).await?;
+    let foreign = seen(conn, crate::random::uuid().to_string()).await?;
     let empty = seen(conn, String::new()).await?;
     conn.run(SHORT, "ROLLBACK").await?;
     Ok(if (unset, own, foreign, empty) == (0, 1, 0, 0) {

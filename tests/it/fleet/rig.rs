@@ -8,6 +8,7 @@ use sqlfs::lease::keys::LeaseKey;
 
 use super::traces::Traces;
 use crate::support::http::Events;
+use crate::support::postgres::Database;
 use crate::support::proxy::Proxy;
 use crate::support::redis::connect;
 use crate::support::{Api, Server, TestStore, eventually};
@@ -40,6 +41,7 @@ pub fn bounded(count: usize) -> usize {
 pub struct Fleet {
     replicas: Vec<Server>,
     proxies: Vec<Proxy>,
+    store_proxies: Vec<Proxy>,
     apis: Vec<Api>,
     redis: String,
     pub traces: Traces,
@@ -47,14 +49,41 @@ pub struct Fleet {
 
 impl Fleet {
     pub async fn start(count: usize, redis: &str, times: &[Env<'_>], more: &[Env<'_>]) -> Self {
-        let (redis_url, traces) = (redis.to_owned(), Traces::begin());
-        let mut fleet = Self { replicas: vec![], proxies: vec![], apis: vec![], redis: redis_url, traces };
+        Self::begin(count, redis, times, more, false).await
+    }
+
+    /// As [`Fleet::start`], each with a proxy before Postgres too.
+    pub async fn start_proxied(count: usize, redis: &str, times: &[Env<'_>], more: &[Env<'_>]) -> Self {
+        Self::begin(count, redis, times, more, true).await
+    }
+
+    async fn begin(
+        count: usize,
+        redis: &str,
+        times: &[Env<'_>],
+        more: &[Env<'_>],
+        proxied_store: bool,
+    ) -> Self {
+        let mut fleet = Self {
+            replicas: vec![],
+            proxies: vec![],
+            store_proxies: vec![],
+            apis: vec![],
+            redis: redis.to_owned(),
+            traces: Traces::begin(),
+        };
         let mut first = Some(TestStore::postgres().await);
         let url = first.as_ref().and_then(TestStore::postgres_url).expect("Postgres");
         for _ in 0..count {
             let proxy = Proxy::before(redis).await;
             let through = proxy.url(redis);
-            let mut env = vec![("DATABASE_URL", url.as_str()), ("REDIS_URL", through.as_str())];
+            let mut store_url = url.clone();
+            if proxied_store {
+                let proxy = Proxy::before(&url).await;
+                store_url = proxy.url(&url);
+                fleet.store_proxies.push(proxy);
+            }
+            let mut env = vec![("DATABASE_URL", store_url.as_str()), ("REDIS_URL", through.as_str())];
             env.push(fleet.traces.env());
             env.extend(times.iter().chain(more));
             let store = first.take().unwrap_or_else(TestStore::sqlite);
@@ -82,9 +111,24 @@ impl Fleet {
         &mut self.replicas[replica]
     }
 
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.replicas.len()
+    }
+
     /// The proxy of one replica before Redis.
     pub fn redis_proxy(&self, replica: usize) -> &Proxy {
         &self.proxies[replica]
+    }
+
+    /// The proxy of one replica before Postgres; the fleet was started with them.
+    pub fn store_proxy(&self, replica: usize) -> &Proxy {
+        &self.store_proxies[replica]
+    }
+
+    /// The database that all share.
+    pub fn database(&self) -> &Database {
+        self.replicas[0].store().database().expect("Postgres")
     }
 
     /// Cuts one replica off from Redis.

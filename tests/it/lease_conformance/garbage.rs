@@ -48,7 +48,7 @@ async fn in_the_lease_counter_and_marks() {
             put(&rig, &key, &command).await;
             let granted = rig.acquire(a, 1000).await;
             assert!(
-                matches!(granted, Answer::Acquired { fence } if fence > 1000),
+                matches!(granted, Answer::Acquired { fence, .. } if fence > 1000),
                 "{key} {number}: {granted:?}"
             );
             // And while it is held, under every verb.

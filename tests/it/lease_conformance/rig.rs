@@ -10,7 +10,7 @@ use sqlfs::lease::keys::{LeaseKey, alive};
 use sqlfs::lease::memory::Memory;
 use sqlfs::lease::redis::RedisLeases;
 use sqlfs::lease::store::LeaseStore;
-use sqlfs::lease::verbs::{Answer, Claim, Holding, Incarnation, Ms, Terms, Verb};
+use sqlfs::lease::verbs::{Answer, Claim, Hint, Holding, Incarnation, Ms, Notice, Parting, Terms, Verb};
 use tokio::sync::{RwLock, RwLockReadGuard, mpsc};
 
 // Long, so that no test hangs on how fast it runs: time passes by `Rig::pass` alone.
@@ -50,6 +50,12 @@ for i = 1, #marks, 2 do
   till = string.format('%.0f', till - ARGV[1])
   redis.call('HSET', KEYS[2], marks[i], place .. ' ' .. till .. ' ' .. number)
 end";
+
+/// What was saved names another run than the one that reads it.
+const RESTART: &str = "
+local value = redis.call('GET', KEYS[1])
+local state = value and string.match(value, '^= (%x+) %x+$')
+if state then redis.call('SET', KEYS[1], '= ' .. state .. ' ' .. string.rep('0', 40)) end";
 
 /// Runs a test on each store, on a sandbox of its own.
 pub async fn each_store(test: impl AsyncFn(Rig)) {
@@ -111,7 +117,38 @@ impl Rig {
     }
 
     pub async fn release(&self, claim: Claim) -> Answer {
-        self.call(&Verb::Release { key: self.key.clone(), claim }).await
+        self.part(claim, Parting::default()).await
+    }
+
+    pub async fn part(&self, claim: Claim, parting: Parting) -> Answer {
+        self.call(&Verb::Release { key: self.key.clone(), claim, parting }).await
+    }
+
+    pub async fn hint(&self) -> Option<Hint> {
+        match self.call(&Verb::Hint(self.key.clone())).await {
+            Answer::Hint(hint) => hint,
+            other => panic!("no hint: {other:?}"),
+        }
+    }
+
+    pub async fn void(&self, block: Ms) {
+        let void = Verb::Void { key: self.key.clone(), block };
+        assert_eq!(self.call(&void).await, Answer::Voided);
+    }
+
+    pub async fn end(&self) {
+        assert_eq!(self.call(&Verb::End(self.key.clone())).await, Answer::Ended);
+    }
+
+    /// The server starts again with what it had saved.
+    pub async fn restart(&self) {
+        match &self.kind {
+            Kind::Memory { store, .. } => store.restart(),
+            Kind::Redis(..) => {
+                let mut restart = redis::cmd("EVAL");
+                self.redis(restart.arg(RESTART).arg(1).arg(self.key.ver())).await;
+            }
+        }
     }
 
     pub async fn raise(&self, claim: Claim, floor: i64) -> Answer {
@@ -143,7 +180,7 @@ impl Rig {
             }
             Kind::Redis(..) => {
                 let mut shift = redis::cmd("EVAL");
-                shift.arg(SHIFT).arg(5).arg(self.key.lock()).arg(self.key.wait());
+                shift.arg(SHIFT).arg(6).arg(self.key.lock()).arg(self.key.wait()).arg(self.key.ver());
                 for owner in 1..4 {
                     shift.arg(alive(claim(owner, 0).owner));
                 }
@@ -157,7 +194,7 @@ impl Rig {
         match &self.kind {
             Kind::Memory { store, .. } => store.flush(),
             Kind::Redis(..) => {
-                let mut keys = vec![self.key.lock(), self.key.fence(), self.key.wait()];
+                let mut keys = vec![self.key.lock(), self.key.fence(), self.key.wait(), self.key.ver()];
                 keys.extend((1..4).map(|owner| alive(claim(owner, 0).owner)));
                 self.redis(redis::cmd("DEL").arg(keys)).await;
             }
@@ -187,11 +224,11 @@ impl Rig {
     }
 
     /// Wake-ups of `owner` from now on.
-    pub async fn listen(&self, owner: Incarnation) -> mpsc::UnboundedReceiver<LeaseKey> {
+    pub async fn listen(&self, owner: Incarnation) -> mpsc::UnboundedReceiver<Notice<LeaseKey>> {
         let (sender, mut receiver) = mpsc::unbounded_channel();
         let store = self.store.clone();
         tokio::spawn(async move {
-            store.listen(owner, &move |key| drop(sender.send(key))).await;
+            store.listen(owner, &move |notice| drop(sender.send(notice))).await;
         });
         // Listening has begun when a wake-up comes through.
         let probe = fresh_key();
@@ -202,9 +239,10 @@ impl Rig {
             let holder = Claim { number, ..holder };
             self.call(&Verb::Acquire { key: probe.clone(), claim: holder, floor: 0, evict: None }).await;
             self.call(&Verb::Acquire { key: probe.clone(), claim: waiter, floor: 0, evict: None }).await;
-            self.call(&Verb::Release { key: probe.clone(), claim: holder }).await;
+            let parting = Parting::default();
+            self.call(&Verb::Release { key: probe.clone(), claim: holder, parting }).await;
             let woken = tokio::time::timeout(Duration::from_millis(50), receiver.recv()).await;
-            self.call(&Verb::Release { key: probe.clone(), claim: waiter }).await;
+            self.call(&Verb::Release { key: probe.clone(), claim: waiter, parting }).await;
             if woken.is_ok() {
                 break;
             }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use sqlfs::lease::keys::LeaseKey;
 use sqlfs::lease::memory::Memory;
 use sqlfs::lease::store::LeaseStore;
-use sqlfs::lease::verbs::{Answer, CallError, Claim, Incarnation, Terms, Verb};
+use sqlfs::lease::verbs::{Answer, CallError, Claim, Incarnation, Notice, Parting, Terms, Verb};
 use tokio::sync::{Notify, watch};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,7 +90,7 @@ impl Faulty {
     /// Frees a lease behind its holder's back.
     pub fn steal(&self, key: &LeaseKey) {
         let (claim, _) = self.state().holders[key];
-        let call = Verb::Release { key: key.clone(), claim };
+        let call = Verb::Release { key: key.clone(), claim, parting: Parting::default() };
         futures_util::future::FutureExt::now_or_never(self.store.call(&call))
             .expect("at once")
             .expect("it works");
@@ -123,6 +123,9 @@ fn name(verb: &Verb<LeaseKey>) -> &'static str {
         Verb::Heartbeat { .. } => "heartbeat",
         Verb::Alive(_) => "alive",
         Verb::Release { .. } => "release",
+        Verb::Hint(_) => "hint",
+        Verb::Void { .. } => "void",
+        Verb::End(_) => "end",
     }
 }
 
@@ -133,7 +136,7 @@ fn owner(verb: &Verb<LeaseKey>) -> Option<Incarnation> {
         }
         Verb::Renew(leases) => leases.first().map(|lease| lease.claim.owner),
         Verb::Heartbeat { owner, .. } => Some(*owner),
-        Verb::Alive(_) => None,
+        Verb::Alive(_) | Verb::Hint(_) | Verb::Void { .. } | Verb::End(_) => None,
     }
 }
 
@@ -182,7 +185,7 @@ impl LeaseStore for Faulty {
         if lose { Err(CallError::Unknown) } else { answer }
     }
 
-    async fn listen(&self, me: Incarnation, woken: &(dyn Fn(LeaseKey) + Send + Sync)) {
-        self.store.listen(me, woken).await;
+    async fn listen(&self, me: Incarnation, heard: &(dyn Fn(Notice<LeaseKey>) + Send + Sync)) {
+        self.store.listen(me, heard).await;
     }
 }

@@ -9,7 +9,7 @@ use sqlfs::lease::keys::LeaseKey;
 use sqlfs::lease::protocol::{Config, Effect, Event, Protocol, Rule};
 use sqlfs::lease::table::{Table, TableRule};
 use sqlfs::lease::trace::{Header, Step};
-use sqlfs::lease::verbs::{Incarnation, Mode, Ms, Terms};
+use sqlfs::lease::verbs::{Incarnation, Mode, Ms, Notice, Terms};
 
 /// The lines of both files.
 #[derive(Default)]
@@ -84,7 +84,8 @@ impl World {
                 if self.wake_ups_are_late {
                     wakes.clear();
                 }
-                for (owner, key) in wakes {
+                for (owner, notice) in wakes {
+                    let Notice::Free(key) = notice else { continue };
                     self.step((owner.0 - 0xa) as usize, Event::Woken(key));
                 }
             }

@@ -4,10 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sqlfs::store::{Options, Store};
-use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, Row, raw_sql};
+use tokio::sync::Mutex;
 
-use super::audit;
+use super::{audit, rig_memory};
+use crate::support::memory_store::MemoryStore;
 use crate::support::postgres::Database;
 
 pub struct Rig {
@@ -18,6 +20,7 @@ pub struct Rig {
 enum Tables {
     Postgres(Database),
     Sqlite { file: PathBuf, _folder: tempfile::TempDir },
+    Memory { store: Arc<MemoryStore>, copy: Mutex<Option<(u64, SqliteConnection)>> },
 }
 
 impl Rig {
@@ -36,6 +39,11 @@ impl Rig {
         Self { store, tables: Tables::Sqlite { file, _folder: folder } }
     }
 
+    pub fn memory() -> Self {
+        let store = Arc::new(MemoryStore::default());
+        Self { store: store.clone(), tables: Tables::Memory { store, copy: Mutex::default() } }
+    }
+
     pub fn is_postgres(&self) -> bool {
         matches!(self.tables, Tables::Postgres(_))
     }
@@ -50,6 +58,19 @@ impl Rig {
                 let row = connection.fetch_one(AssertSqlSafe(sql)).await;
                 row.and_then(|row| row.try_get(0)).unwrap_or_else(|error| panic!("{sql}: {error}"))
             }
+            Tables::Memory { store, copy } => {
+                // Copied anew when the store was called since.
+                let calls = store.statements();
+                let (mut copy, tables) = (copy.lock().await, store.tables().clone());
+                let (_, mut connection) = match copy.take() {
+                    Some(fresh) if fresh.0 == calls => fresh,
+                    Some(_) | None => (calls, rig_memory::dump(&tables).await),
+                };
+                let row = connection.fetch_one(AssertSqlSafe(sql)).await;
+                let number = row.and_then(|row| row.try_get(0));
+                *copy = Some((calls, connection));
+                number.unwrap_or_else(|error| panic!("{sql}: {error}"))
+            }
         }
     }
 
@@ -62,6 +83,15 @@ impl Rig {
                     SqliteConnectOptions::new().filename(file).connect().await.expect("the file");
                 let done = raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await;
                 done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+            }
+            Tables::Memory { store, copy } => {
+                *copy.lock().await = None;
+                let mut tables = store.tables().clone();
+                let mut connection = rig_memory::dump(&tables).await;
+                let done = raw_sql(AssertSqlSafe(sql)).execute(&mut connection).await;
+                done.unwrap_or_else(|error| panic!("{sql}: {error}"));
+                rig_memory::read_back(&mut connection, &mut tables).await;
+                *store.tables() = tables;
             }
         }
     }

@@ -166,7 +166,7 @@ impl Api {
         }
         let kind = reply.headers()["content-type"].to_str().expect("text").to_owned();
         assert!(kind.starts_with("text/event-stream"), "{kind}");
-        Events { body: reply.bytes_stream().boxed(), text: Vec::new() }
+        Events::of(reply)
     }
 
     /// GET of a file; any status. `path` is absolute.
@@ -293,22 +293,32 @@ fn check_error(body: &Value) {
 }
 
 impl Events {
+    /// The events of a reply.
+    pub fn of(reply: reqwest::Response) -> Self {
+        Self { body: reply.bytes_stream().boxed(), text: Vec::new() }
+    }
+
     /// The next event; `None` at the end of the stream. Comments are passed over.
     pub async fn next(&mut self) -> Option<Event> {
+        self.try_next().await.expect("the stream goes on")
+    }
+
+    /// As [`Events::next`]; an error when the connection broke.
+    pub async fn try_next(&mut self) -> reqwest::Result<Option<Event>> {
         loop {
             if let Some(end) = self.text.windows(2).position(|pair| pair == b"\n\n") {
                 let block: Vec<u8> = self.text.drain(..end + 2).collect();
                 let block = String::from_utf8(block).expect("events are UTF-8");
                 if let Some(event) = parse_event(&block) {
-                    return Some(event);
+                    return Ok(Some(event));
                 }
                 continue;
             }
             let Some(piece) = self.body.next().await else {
                 assert!(self.text.is_empty(), "half an event: {:?}", String::from_utf8_lossy(&self.text));
-                return None;
+                return Ok(None);
             };
-            self.text.extend_from_slice(&piece.expect("the stream goes on"));
+            self.text.extend_from_slice(&piece?);
         }
     }
 

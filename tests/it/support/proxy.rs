@@ -1,4 +1,5 @@
-//! A TCP proxy before Postgres that breaks a connection at a chosen moment.
+//! A TCP proxy before Postgres or Redis that breaks a connection at a chosen moment, or
+//! makes the way bad for all of them (`weather.rs`).
 //!
 //! "Up" is towards the server. A trap waits for a byte pattern on its way up, on any
 //! connection, and springs once. A good pattern is a value that the statement carries,
@@ -15,6 +16,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+
+use super::weather::{Way, Weather};
 
 /// A running proxy. Ends with its value.
 pub struct Proxy {
@@ -33,6 +36,10 @@ pub enum Action {
     CutAfter,
     /// Keeps them and all that follows on this connection until [`Trap::release`].
     Hold,
+    /// Sends them on, and keeps the answer until [`Trap::let_go`].
+    HoldAnswer,
+    /// Sends them on and tells when the answer has passed.
+    TellAnswer,
 }
 
 /// A trap that was set.
@@ -49,7 +56,13 @@ struct TrapState {
 struct Shared {
     target: SocketAddr,
     refuse: AtomicBool,
+    weather: watch::Sender<Weather>,
+    /// Pieces that the weather held, swallowed or delayed.
+    felt: AtomicU64,
+    /// Connections that were cut or refused while they were wanted.
+    broken: AtomicU64,
     trap: Mutex<Option<Trap>>,
+    counted: Mutex<Option<(Vec<u8>, u64)>>,
     connections: Mutex<BTreeMap<u64, Arc<Connection>>>,
     next: AtomicU64,
 }
@@ -64,7 +77,10 @@ pub struct Connection {
     pub orphaned: AtomicU64,
     /// Whether it is still there.
     pub open: AtomicBool,
-    cut_on_answer: AtomicBool,
+    on_answer: Mutex<Option<Action>>,
+    answered: watch::Sender<bool>,
+    /// Whether the weather swallowed something: no more than noise can follow.
+    torn: AtomicBool,
     held: watch::Sender<bool>,
     cut_client: CancellationToken,
     cut: CancellationToken,
@@ -80,7 +96,11 @@ impl Proxy {
         let shared = Arc::new(Shared {
             target,
             refuse: AtomicBool::new(false),
+            weather: watch::Sender::new(Weather::default()),
+            felt: AtomicU64::new(0),
+            broken: AtomicU64::new(0),
             trap: Mutex::default(),
+            counted: Mutex::default(),
             connections: Mutex::default(),
             next: AtomicU64::new(0),
         });
@@ -98,9 +118,33 @@ impl Proxy {
 
     /// Cuts every connection now, both directions.
     pub fn cut_all(&self) {
+        self.cut_where(|_| true);
+    }
+
+    fn cut_where(&self, chosen: impl Fn(&Connection) -> bool) {
         for connection in self.shared.connections.lock().expect("connections").values() {
-            connection.cut.cancel();
+            if connection.open.load(Ordering::SeqCst) && chosen(connection) {
+                connection.cut.cancel();
+                self.shared.broken.fetch_add(1, Ordering::SeqCst);
+            }
         }
+    }
+
+    /// How all connections fare from now on. Those out of which something was swallowed
+    /// are cut when it changes: what follows would not be the protocol any more.
+    pub fn weather(&self, weather: Weather) {
+        self.shared.weather.send_replace(weather);
+        self.cut_where(|connection| connection.torn.load(Ordering::SeqCst));
+    }
+
+    /// How many pieces the weather held, swallowed or delayed so far.
+    pub fn felt(&self) -> u64 {
+        self.shared.felt.load(Ordering::SeqCst)
+    }
+
+    /// How many connections were cut or refused so far.
+    pub fn broken(&self) -> u64 {
+        self.shared.broken.load(Ordering::SeqCst)
     }
 
     /// Whether new connections are closed at once.
@@ -114,6 +158,16 @@ impl Proxy {
         let trap = Trap(Arc::new(state));
         *self.shared.trap.lock().expect("trap") = Some(trap.clone());
         trap
+    }
+
+    /// Counts from now on the pieces on their way up that hold the pattern.
+    pub fn count(&self, pattern: &[u8]) {
+        *self.shared.counted.lock().expect("count") = Some((pattern.to_vec(), 0));
+    }
+
+    /// How many came by since [`Proxy::count`].
+    pub fn counted(&self) -> u64 {
+        self.shared.counted.lock().expect("count").as_ref().map_or(0, |(_, count)| *count)
     }
 
     /// All connections so far, in the order of their coming.
@@ -133,6 +187,25 @@ impl Trap {
         let mut sprung = self.0.sprung.subscribe();
         let found = tokio::time::timeout(within, sprung.wait_for(Option::is_some)).await;
         found.expect("the pattern came by").expect("the proxy runs").clone().expect("a connection")
+    }
+
+    /// Waits until the answer to what it sprang on has come by; fails the test after
+    /// `within`. After [`Action::HoldAnswer`] the client has not got it.
+    pub async fn answered(&self, within: Duration) {
+        let connection = self.sprung(within).await;
+        let mut answered = connection.answered.subscribe();
+        let found = tokio::time::timeout(within, answered.wait_for(|answered| *answered)).await;
+        found.expect("the answer came by").expect("the proxy runs");
+    }
+
+    /// After [`Action::Hold`] and [`Action::HoldAnswer`]: lets go what was kept.
+    pub fn let_go(&self) {
+        self.sprung_on().expect("it sprang").held.send_replace(false);
+    }
+
+    /// Cuts the connection on which it sprang; what was kept is gone.
+    pub fn cut(&self) {
+        self.sprung_on().expect("it sprang").cut.cancel();
     }
 
     /// After [`Action::Hold`]: the client sees its connection break; the server does not.
@@ -168,6 +241,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     loop {
         let Ok((client, _)) = listener.accept().await else { continue };
         if shared.refuse.load(Ordering::SeqCst) {
+            shared.broken.fetch_add(1, Ordering::SeqCst);
             continue;
         }
         tasks.spawn(connection(client, shared.clone()));
@@ -183,7 +257,9 @@ async fn connection(client: TcpStream, shared: Arc<Shared>) {
         down: AtomicU64::new(0),
         orphaned: AtomicU64::new(0),
         open: AtomicBool::new(true),
-        cut_on_answer: AtomicBool::new(false),
+        on_answer: Mutex::default(),
+        answered: watch::Sender::new(false),
+        torn: AtomicBool::new(false),
         held: watch::Sender::new(false),
         cut_client: CancellationToken::new(),
         cut: CancellationToken::new(),
@@ -196,7 +272,7 @@ async fn connection(client: TcpStream, shared: Arc<Shared>) {
         () = connection.cut.cancelled() => {}
         ((), ()) = async { tokio::join!(
             up(from_client, to_server, &connection, &shared),
-            down(from_server, to_client, &connection),
+            down(from_server, to_client, &connection, &shared),
         ) } => {}
     }
     connection.open.store(false, Ordering::SeqCst);
@@ -220,15 +296,23 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, connection: &Arc<Co
             }
             return;
         }
+        if let Some((pattern, count)) = &mut *shared.counted.lock().expect("count") {
+            *count += u64::from(piece[..n].windows(pattern.len()).any(|window| window == pattern));
+        }
         match spring(&mut tail, &piece[..n], connection, shared) {
             Some(Action::CutBefore) => return connection.cut.cancel(),
-            Some(Action::CutAfter) => connection.cut_on_answer.store(true, Ordering::SeqCst),
+            Some(action @ (Action::CutAfter | Action::HoldAnswer | Action::TellAnswer)) => {
+                *connection.on_answer.lock().expect("answer") = Some(action);
+            }
             Some(Action::Hold) => {
                 connection.held.send_replace(true);
             }
             None => {}
         }
         let _ = held.wait_for(|held| !held).await;
+        if !shared.pass(Way::Up, connection).await {
+            continue;
+        }
         if to.write_all(&piece[..n]).await.is_err() {
             return connection.cut.cancel();
         }
@@ -237,8 +321,9 @@ async fn up(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, connection: &Arc<Co
 }
 
 /// Server to client.
-async fn down(mut from: OwnedReadHalf, to: OwnedWriteHalf, connection: &Connection) {
+async fn down(mut from: OwnedReadHalf, to: OwnedWriteHalf, connection: &Connection, shared: &Shared) {
     let mut to = Some(to);
+    let mut held = connection.held.subscribe();
     let mut piece = vec![0; 64 * 1024];
     loop {
         let n = tokio::select! {
@@ -248,9 +333,23 @@ async fn down(mut from: OwnedReadHalf, to: OwnedWriteHalf, connection: &Connecti
         if n == 0 {
             return connection.cut.cancel();
         }
-        if connection.cut_on_answer.load(Ordering::SeqCst) {
-            connection.orphaned.fetch_add(n as u64, Ordering::SeqCst);
-            return connection.cut.cancel();
+        let on_answer = connection.on_answer.lock().expect("answer").take();
+        match on_answer {
+            Some(Action::CutAfter) => {
+                connection.orphaned.fetch_add(n as u64, Ordering::SeqCst);
+                return connection.cut.cancel();
+            }
+            Some(Action::HoldAnswer) => {
+                connection.held.send_replace(true);
+                connection.answered.send_replace(true);
+            }
+            Some(_) | None => {}
+        }
+        if connection.answered.borrow().to_owned() {
+            let _ = held.wait_for(|held| !held).await;
+        }
+        if !shared.pass(Way::Down, connection).await {
+            continue;
         }
         let sent = match &mut to {
             Some(client) => client.write_all(&piece[..n]).await.is_ok(),
@@ -261,6 +360,25 @@ async fn down(mut from: OwnedReadHalf, to: OwnedWriteHalf, connection: &Connecti
         if !sent {
             to = None;
         }
+        if on_answer == Some(Action::TellAnswer) {
+            connection.answered.send_replace(true);
+        }
+    }
+}
+
+impl Shared {
+    /// Waits until the weather lets a piece pass; `false` when it swallows it.
+    async fn pass(&self, way: Way, connection: &Connection) -> bool {
+        let mut weather = self.weather.subscribe();
+        if weather.borrow().is_calm() && !connection.torn.load(Ordering::SeqCst) {
+            return true;
+        }
+        self.felt.fetch_add(1, Ordering::SeqCst);
+        let passes = super::weather::passes(&mut weather, way).await;
+        if !passes {
+            connection.torn.store(true, Ordering::SeqCst);
+        }
+        passes && !connection.torn.load(Ordering::SeqCst)
     }
 }
 

@@ -25,16 +25,24 @@ pub async fn connect(url: &str) -> redis::aio::MultiplexedConnection {
 pub struct Redis {
     port: u16,
     folder: tempfile::TempDir,
+    options: Vec<String>,
     child: Option<Child>,
 }
 
 impl Redis {
     /// Starts `redis-server` as found in PATH.
     pub async fn start() -> Self {
+        Self::start_with(&[]).await
+    }
+
+    /// With more options of its command line.
+    pub async fn start_with(options: &[&str]) -> Self {
         let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let port = free.local_addr().expect("an address").port();
         drop(free);
-        let mut redis = Self { port, folder: tempfile::tempdir().expect("a folder"), child: None };
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = options.iter().map(|option| (*option).to_owned()).collect();
+        let mut redis = Self { port, folder, options, child: None };
         redis.start_again().await;
         redis
     }
@@ -46,6 +54,7 @@ impl Redis {
         command
             .args(["--bind", "127.0.0.1", "--port", &self.port.to_string()])
             .args(["--save", "", "--appendonly", "no", "--loglevel", "warning"])
+            .args(&self.options)
             .current_dir(self.folder.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())

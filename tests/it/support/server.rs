@@ -56,6 +56,11 @@ impl TestStore {
         self.postgres.as_ref().map(Database::app_url)
     }
 
+    /// The database, when the store is Postgres.
+    pub fn database(&self) -> Option<&Database> {
+        self.postgres.as_ref()
+    }
+
     /// The data folder (`SQLFS_DATA_DIR`); on Postgres it holds no sandboxes.
     pub fn data_dir(&self) -> PathBuf {
         self.folder.path().join("data")

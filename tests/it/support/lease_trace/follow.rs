@@ -120,7 +120,7 @@ impl Follower<'_> {
                 self.answer(index, step, &sent, answer.as_ref().ok());
                 answer.as_ref().ok().map(|answer| (sent, answer))
             }
-            Event::Check(_) | Event::Woken(_) | Event::Tick => None,
+            Event::Check(_) | Event::Woken(_) | Event::Tick | Event::Parting(..) => None,
         };
         for effect in &step.effects {
             self.effect(index, step, effect, answered.as_ref())?;
@@ -169,7 +169,16 @@ impl Follower<'_> {
                 let what = What::Left { sent_ns: sent.ns, sure: answer.is_some() };
                 self.fact(index, key.clone(), what);
             }
-            (Verb::Renew(_) | Verb::Heartbeat { .. } | Verb::Raise { .. } | Verb::Alive(_), _) => {}
+            (
+                Verb::Renew(_)
+                | Verb::Heartbeat { .. }
+                | Verb::Raise { .. }
+                | Verb::Alive(_)
+                | Verb::Hint(_)
+                | Verb::Void { .. }
+                | Verb::End(_),
+                _,
+            ) => {}
         }
     }
 
@@ -186,7 +195,7 @@ impl Follower<'_> {
                 self.calls.insert(*seq, Sent { at: step.at, ns: step.ns, verb: verb.clone() });
             }
             Effect::Granted(ticket, token) => {
-                let Some((sent, Answer::Acquired { fence })) = answered else {
+                let Some((sent, Answer::Acquired { fence, .. })) = answered else {
                     return Err(format!("{ticket} is granted without an answer that says so"));
                 };
                 let until = self.until(sent.at);
@@ -239,13 +248,13 @@ impl Follower<'_> {
         let claims: Vec<(&LeaseKey, Claim)> = match verb {
             Verb::Acquire { key, claim, .. }
             | Verb::Raise { key, claim, .. }
-            | Verb::Release { key, claim } => {
+            | Verb::Release { key, claim, .. } => {
                 vec![(key, *claim)]
             }
             Verb::Renew(leases) | Verb::Heartbeat { leases, .. } => {
                 leases.iter().map(|lease| (&lease.key, lease.claim)).collect()
             }
-            Verb::Alive(_) => vec![],
+            Verb::Alive(_) | Verb::Hint(_) | Verb::Void { .. } | Verb::End(_) => vec![],
         };
         let me = self.file.header.incarnation;
         for (key, claim) in claims {

@@ -59,5 +59,7 @@ fn fits<K>(verb: &Verb<K>, answer: &Answer) -> bool {
         }
         Verb::Alive(_) => matches!(answer, Answer::Alive(_)),
         Verb::Release { .. } => matches!(answer, Answer::Released),
+        // Not the protocol's: the driver asks them beside it.
+        Verb::Hint(_) | Verb::Void { .. } | Verb::End(_) => false,
     }
 }

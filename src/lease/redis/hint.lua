@@ -1,0 +1,2 @@
+-- KEYS ver. Replies the state that the hint names, or ''.
+return usable(text(KEYS[1]))
