@@ -11,6 +11,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod values;
+
+use values::*;
+
 /// Text that must not appear in logs: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(pub String);
@@ -293,134 +297,6 @@ impl Config {
             warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
         }
         warnings
-    }
-}
-
-fn number<T, const MIN: u64, const MAX: u64>(text: &str) -> Result<T, String>
-where
-    T: TryFrom<u64>,
-{
-    let value = text.parse::<u64>().ok().filter(|n| (MIN..=MAX).contains(n));
-    value
-        .and_then(|n| T::try_from(n).ok())
-        .ok_or_else(|| format!("must be a whole number from {MIN} to {MAX}"))
-}
-
-fn optional_number(text: &str) -> Result<Option<u64>, String> {
-    if text.is_empty() { Ok(None) } else { number::<u64, 0, MAX_BYTES>(text).map(Some) }
-}
-
-fn millis<const MIN: u64, const MAX: u64>(text: &str) -> Result<Duration, String> {
-    number::<u64, MIN, MAX>(text).map(Duration::from_millis)
-}
-
-fn seconds<const MIN: u64, const MAX: u64>(text: &str) -> Result<Duration, String> {
-    number::<u64, MIN, MAX>(text).map(Duration::from_secs)
-}
-
-fn address(text: &str) -> Result<IpAddr, String> {
-    text.parse().map_err(|_| "must be an IP address, such as 127.0.0.1 or 0.0.0.0".into())
-}
-
-fn flag(text: &str) -> Result<bool, String> {
-    match text {
-        "true" | "1" => Ok(true),
-        "false" | "0" => Ok(false),
-        _ => Err("must be true or false".into()),
-    }
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
-fn text(text: &str) -> Result<String, String> {
-    Ok(text.to_owned())
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
-fn path(text: &str) -> Result<PathBuf, String> {
-    Ok(PathBuf::from(text))
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
-fn secret(text: &str) -> Result<Option<Secret>, String> {
-    Ok((!text.is_empty()).then(|| Secret(text.to_owned())))
-}
-
-fn header_name(text: &str) -> Result<String, String> {
-    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
-    let name = text.to_ascii_lowercase();
-    // Those that the request itself needs for other things.
-    let taken = ["authorization", "host", "content-type", "content-length", "accept"].contains(&&*name);
-    if name.bytes().all(token) && !taken {
-        Ok(name)
-    } else {
-        Err("must be the name of a header of its own".into())
-    }
-}
-
-fn owner(text: &str) -> Result<Option<String>, String> {
-    match text {
-        "" => Ok(None),
-        _ if text.len() <= 256 && !text.chars().any(char::is_control) => Ok(Some(text.to_owned())),
-        _ => Err("must be 1 to 256 bytes without control characters".into()),
-    }
-}
-
-fn tenant(text: &str) -> Result<String, String> {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    if text.len() <= 64 && text.bytes().all(allowed) {
-        Ok(text.to_owned())
-    } else {
-        Err("must be 1 to 64 letters, digits, - or _".into())
-    }
-}
-
-fn postgres(text: &str) -> Result<Option<Secret>, String> {
-    if text.is_empty() || text.starts_with("postgres://") || text.starts_with("postgresql://") {
-        return secret(text);
-    }
-    Err("must start with postgres:// or postgresql://".into())
-}
-
-fn database(text: &str) -> Result<Option<Secret>, String> {
-    postgres(text).map_err(|why| format!("{why}; for SQLite unset it and set SQLFS_DATA_DIR"))
-}
-
-fn redis(text: &str) -> Result<Option<Secret>, String> {
-    if text.is_empty() || text.starts_with("redis://") || text.starts_with("rediss://") {
-        return secret(text);
-    }
-    Err("must start with redis:// or rediss://".into())
-}
-
-fn redis_down(text: &str) -> Result<RedisDown, String> {
-    match text {
-        "degrade" => Ok(RedisDown::Degrade),
-        "refuse" => Ok(RedisDown::Refuse),
-        _ => Err("must be degrade or refuse".into()),
-    }
-}
-
-fn lease_mode(text: &str) -> Result<LeaseMode, String> {
-    match text {
-        "lease" => Ok(LeaseMode::Lease),
-        "preemptible" => Ok(LeaseMode::Preemptible),
-        _ => Err("must be lease or preemptible".into()),
-    }
-}
-
-fn version_check(text: &str) -> Result<VersionCheck, String> {
-    match text {
-        "postgres" => Ok(VersionCheck::Postgres),
-        "redis" => Ok(VersionCheck::Redis),
-        _ => Err("must be postgres or redis".into()),
-    }
-}
-
-fn log_format(text: &str) -> Result<LogFormat, String> {
-    match text {
-        "text" => Ok(LogFormat::Text),
-        "json" => Ok(LogFormat::Json),
-        _ => Err("must be text or json".into()),
     }
 }
 

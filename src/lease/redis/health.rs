@@ -154,7 +154,7 @@ async fn eviction_finding(connection: &mut MultiplexedConnection) -> Finding {
 async fn scripts(leases: &RedisLeases, connection: &mut MultiplexedConnection) -> Finding {
     const NAME: &str = "redis scripts";
     let key = LeaseKey { tenant: TenantId("sqlfs-doctor".into()), sandbox: SandboxId::random() };
-    let owner = Incarnation(uuid::Uuid::new_v4().as_u128());
+    let owner = Incarnation(crate::random::uuid().as_u128());
     let claim = Claim { owner, number: 1 };
     let holding = || vec![Holding { key: key.clone(), claim, fence: 9 }];
     let parting = Parting { hint: Some(Hint(1)), wrote: true };
