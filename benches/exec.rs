@@ -147,6 +147,7 @@ impl Server {
             .env("SQLFS_DATA_DIR", data.path())
             .env("AUTH_SECRET", SECRET)
             .env("PORT", "0")
+            .env("ADMIN_PORT", "0")
             .env("RUST_LOG", "warn");
         Self::start(command, Some(data))
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
+pub use crate::config::DEFAULT_TENANT;
 use crate::config::{self, Config, ConfigError, LeaseMode, RedisDown, Secret};
 use crate::exec::bash::BashInterpreter;
 use crate::fs::Quota;
@@ -20,7 +21,9 @@ use crate::lease::driver::Leases;
 use crate::lease::protocol;
 use crate::lease::redis::{RedisLeases, health};
 use crate::lease::verbs::{Mode, Ms, Terms};
-use crate::session::{Coordination, Create, Service, SessionError, Settings, VersionCheck, WhenDown};
+use crate::session::{
+    Coordination, Create, Service, SessionError, Settings, TenantQuota, Tenants, VersionCheck, WhenDown,
+};
 use crate::store::{self, StoreError};
 
 /// The runtime of the server. Its workers do short work only, for scripts have threads
@@ -31,8 +34,6 @@ pub fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads((cores / 2).max(1)).enable_all().build()
 }
 
-/// The tenant of `DATABASE_URL`, and of SQLite.
-pub const DEFAULT_TENANT: &str = "default";
 /// The owner that the first-run curl line and the command line act as.
 pub const LOCAL_OWNER: &str = "local";
 /// File in the data folder that names the running server's URL.
@@ -84,15 +85,26 @@ impl App {
 
 /// Opens the store and builds the service. Needs a tokio runtime.
 pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
-    let url = store_url(&config)?;
     let coordination = coordination(&config)?;
     let options = store::Options { pool_size: config.db_pool_size, auto_migrate: config.auto_migrate };
-    let store = store::open(&url, &options).await?;
+    let mut tenants = Tenants::from(HashMap::new());
+    if let Some(url) = default_url(&config)? {
+        let store = store::open(&url, &options).await?;
+        tenants = HashMap::from([(TenantId(DEFAULT_TENANT.into()), store)]).into();
+    }
+    for (tenant, url) in &config.tenant_databases {
+        let (url, options) = (url.clone(), options.clone());
+        let opener = move || {
+            let (url, options) = (url.clone(), options.clone());
+            let opening = async move { store::open(&url.0, &options).await };
+            Box::pin(opening) as std::pin::Pin<Box<dyn Future<Output = _> + Send>>
+        };
+        tenants.add(TenantId(tenant.as_str().into()), Box::new(opener));
+    }
     let settings = settings(&config);
     let interpreter = Arc::new(BashInterpreter::new(config.max_concurrent_execs));
     let cache = Arc::new(ContentCache::new(config.content_cache_max_bytes));
-    let stores = HashMap::from([(TenantId(DEFAULT_TENANT.into()), store)]);
-    Ok(App { service: Service::coordinated(settings, stores, interpreter, cache, coordination) })
+    Ok(App { service: Service::coordinated(settings, tenants, interpreter, cache, coordination) })
 }
 
 pub use crate::lease::redis::health::{Finding, Verdict as Found};
@@ -186,18 +198,25 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
         .local_addr()
         .map_err(|error| StartError::Failed(format!("cannot read the own address: {error}")))?;
     let url = format!("http://{address}");
+    let operators = operators_listener(&config).await?;
     app.service.start_housekeeping();
     warn_of_eviction(&config);
     let keys = Arc::new(keys);
     let _address_file = AddressFile::write(&config, &url)?;
     println!("listening on {url}");
-    if generated {
+    if generated && app.service.knows_tenant(DEFAULT_TENANT) {
         match first_exec_line(&app.service, &keys, &url).await {
             Ok(line) => println!("\nTry it:\n\n{line}\n"),
             Err(error) => tracing::warn!(error = %error, "the first-run example could not be made"),
         }
     }
-    let router = http::router(HttpState { service: app.service.clone(), config, keys });
+    let router = http::router(HttpState::new(app.service.clone(), config, keys));
+    // Until the very end: the last figures are those of the drain.
+    let _operators = operators.map(|listener| {
+        let serving =
+            http::serve(listener, http::operators_router(app.service.clone()), std::future::pending());
+        tokio_util::task::AbortOnDropHandle::new(tokio::spawn(serving))
+    });
     let service = app.service.clone();
     let serving = http::serve(listener, router, async move {
         signals.wait().await;
@@ -220,6 +239,21 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
     served.map_err(|error| StartError::Failed(format!("serving ended: {error}")))
 }
 
+/// The second listener, unless it is turned off.
+async fn operators_listener(config: &Config) -> Result<Option<TcpListener>, StartError> {
+    if config.admin_port == 0 {
+        return Ok(None);
+    }
+    let address = SocketAddr::new(config.admin_bind_address, config.admin_port);
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        StartError::Failed(format!(
+            "cannot listen on {address} for /metrics: {error}; set ADMIN_PORT to another port, or to 0 to do without"
+        ))
+    })?;
+    tracing::info!(address = %address, "metrics are served");
+    Ok(Some(listener))
+}
+
 /// From the end of the last script to the end of its connection.
 const CLOSE_GRACE: Duration = Duration::from_secs(5);
 
@@ -229,6 +263,11 @@ fn settings(config: &Config) -> Settings {
         acquire_timeout: config.acquire_timeout,
         queue_per_sandbox: config.max_queue_per_sandbox,
         max_execs: config.max_concurrent_execs,
+        max_execs_per_tenant: if config.tenant_databases.is_empty() {
+            config.max_concurrent_execs
+        } else {
+            config.max_execs_per_tenant
+        },
         max_execs_per_owner: config.max_execs_per_owner,
         quota: Quota {
             entries: config.max_sandbox_entries,
@@ -236,11 +275,18 @@ fn settings(config: &Config) -> Settings {
             file_bytes: config.max_file_write_bytes.min(LARGEST_FILE),
             memory: config.exec_memory_bytes,
         },
+        tenant_quota: TenantQuota {
+            sandboxes: config.max_tenant_sandboxes,
+            entries: config.max_tenant_entries,
+            bytes: config.max_tenant_bytes,
+        },
         session_idle: config.session_idle,
         path_cache_bytes: config.path_cache_max_bytes,
         memory_budget: config.memory_budget_bytes,
         history_versions: config.history_versions,
         history_age: Duration::from_hours(24).saturating_mul(config.history_days.min(36_500) as u32),
+        collect_every: config.blob_gc_every,
+        collect_grace: config.blob_gc_grace,
         history_bytes: config.history_bytes.unwrap_or(config.max_sandbox_bytes),
         ..Settings::default()
     }
@@ -250,13 +296,24 @@ fn settings(config: &Config) -> Settings {
 /// protocol around it earlier.
 const LARGEST_FILE: u64 = 512 << 20;
 
-/// `DATABASE_URL`, or the SQLite file in the data folder, which is made.
-pub fn store_url(config: &Config) -> Result<String, StartError> {
+/// Where the default tenant is: `DATABASE_URL`, or the SQLite file in the data folder,
+/// which is made. `None` if all tenants are in `TENANT_DATABASES`.
+fn default_url(config: &Config) -> Result<Option<String>, StartError> {
     if let Some(url) = &config.database_url {
-        return Ok(url.0.clone());
+        return Ok(Some(url.0.clone()));
+    }
+    if !config.tenant_databases.is_empty() {
+        return Ok(None);
     }
     make_data_dir(&config.data_dir)?;
-    Ok(format!("sqlite:{}", config.data_dir.join("sqlfs.db").display()))
+    Ok(Some(format!("sqlite:{}", config.data_dir.join("sqlfs.db").display())))
+}
+
+/// Every tenant with the URL of its store.
+pub fn store_urls(config: &Config) -> Result<Vec<(String, String)>, StartError> {
+    let default = default_url(config)?.map(|url| (DEFAULT_TENANT.to_owned(), url));
+    let others = config.tenant_databases.iter().map(|(tenant, url)| (tenant.clone(), url.0.clone()));
+    Ok(default.into_iter().chain(others).collect())
 }
 
 fn make_data_dir(path: &Path) -> Result<(), StartError> {
@@ -327,7 +384,7 @@ struct AddressFile(Option<PathBuf>);
 impl AddressFile {
     fn write(config: &Config, url: &str) -> Result<Self, StartError> {
         // With a shared database the folder belongs to no single server.
-        if config.database_url.is_some() {
+        if config.database_url.is_some() || !config.tenant_databases.is_empty() {
             return Ok(Self(None));
         }
         let path = config.data_dir.join(ADDRESS_FILE);

@@ -21,6 +21,7 @@ pub mod events;
 pub mod exec;
 pub mod files;
 pub mod operate;
+pub mod ready;
 pub mod target;
 
 pub use target::Target;
@@ -56,6 +57,8 @@ enum Command {
     Migrate(operate::MigrateArgs),
     /// Check the installation
     Doctor,
+    /// Ask a server whether it can serve; exit code 0 if it can
+    Ready(ready::ReadyArgs),
     /// Delete old versions, deleted sandboxes and contents that nothing names
     Gc,
 }
@@ -134,15 +137,22 @@ impl From<std::io::Error> for CliError {
 /// Parses the command line of the process and runs it.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let runtime = match crate::app::runtime() {
-        Ok(runtime) => runtime,
-        Err(error) => return fail(&error.into()),
-    };
-    match runtime.block_on(run(cli.command.unwrap_or(Command::Serve))) {
+    let command = Cli::parse().command.unwrap_or(Command::Serve);
+    match start(command) {
         Ok(code) => ExitCode::from(code),
         Err(error) => fail(&error),
     }
+}
+
+fn start(command: Command) -> Result<u8, CliError> {
+    let config = Arc::new(Config::from_env()?);
+    // Commands print results, not what goes on inside; `serve` logs as it is told.
+    let serves = matches!(command, Command::Serve);
+    let filter = if serves { config.log_filter.as_str() } else { "warn" };
+    let traced = serves && config.otlp_endpoint.is_some();
+    // Outlives the runtime, so that what ends with it is traced too.
+    let _telemetry = telemetry::init(config.log_format, filter, traced)?;
+    crate::app::runtime()?.block_on(run(command, config))
 }
 
 fn fail(error: &CliError) -> ExitCode {
@@ -150,11 +160,7 @@ fn fail(error: &CliError) -> ExitCode {
     ExitCode::from(error.code())
 }
 
-async fn run(command: Command) -> Result<u8, CliError> {
-    let config = Arc::new(Config::from_env()?);
-    // Commands print results, not what goes on inside; `serve` logs as it is told.
-    let filter = if matches!(command, Command::Serve) { config.log_filter.as_str() } else { "warn" };
-    telemetry::init(config.log_format, filter)?;
+async fn run(command: Command, config: Arc<Config>) -> Result<u8, CliError> {
     match command {
         Command::Serve => app::serve(config).await.map(|()| 0).map_err(CliError::from),
         Command::Exec(args) => exec::exec(&config, args).await,
@@ -164,6 +170,7 @@ async fn run(command: Command) -> Result<u8, CliError> {
         Command::Get(args) => files::get(&config, args).await.map(|()| 0),
         Command::Token(args) => operate::token(&config, &args),
         Command::Migrate(args) => operate::migrate(&config, args).await,
+        Command::Ready(args) => ready::ready(&config, args).await,
         Command::Doctor => operate::doctor(&config).await,
         Command::Gc => operate::gc(&config).await,
     }

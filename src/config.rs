@@ -6,6 +6,7 @@
 //! something this version does not have: nothing is ignored in silence. A variable
 //! that is set to the empty text counts as unset.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -13,7 +14,11 @@ use std::time::Duration;
 
 mod values;
 
-use values::*;
+pub use values::check_tenant;
+use values::{
+    address, database, flag, header_name, http_url, lease_mode, log_format, millis, number, optional_number,
+    owner, path, postgres, redis, redis_down, seconds, secret, tenant, tenants, text, version_check,
+};
 
 /// Text that must not appear in logs: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
@@ -123,6 +128,7 @@ settings! {
     bind_address: IpAddr = address, "BIND_ADDRESS", "127.0.0.1", "", "Address to listen on. Anything but loopback needs AUTH_SECRET.";
     port: u16 = number::<u16, 0, 65_535>, "PORT", "8080", "", "Port to listen on; 0 takes a free one.";
     database_url: Option<Secret> = database, "DATABASE_URL", "", "", "postgres:// URL of the store. Unset: SQLite in SQLFS_DATA_DIR.";
+    tenant_databases: BTreeMap<String, Secret> = tenants, "TENANT_DATABASES", "", "", "JSON object: tenant → postgres:// URL of its own database. Beside DATABASE_URL, whose tenant is `default`; without it there is no such tenant. Each is opened and checked at its first use, with DB_POOL_SIZE connections of its own.";
     migrate_database_url: Option<Secret> = postgres, "MIGRATE_DATABASE_URL", "", "", "postgres:// URL of the schema's owner, for `sqlfs migrate`. Unset: DATABASE_URL.";
     auto_migrate: bool = flag, "SQLFS_AUTO_MIGRATE", "true", "", "Whether `serve` brings the schema up by itself.";
     data_dir: PathBuf = path, "SQLFS_DATA_DIR", "./sqlfs-data", "", "Folder of the SQLite store and of the generated secret.";
@@ -134,6 +140,14 @@ settings! {
     mcp_identity_header: String = header_name, "MCP_IDENTITY_HEADER", "x-librechat-user-id", "", "Header that names the owner of a call to /mcp that comes with MCP_API_KEY.";
     mcp_default_sub: Option<String> = owner, "MCP_DEFAULT_SUB", "", "", "Owner of a call with MCP_API_KEY and without that header. Unset: such calls are refused.";
     mcp_static_tenant: String = tenant, "MCP_STATIC_TENANT", "default", "", "Tenant of all calls with MCP_API_KEY.";
+    trust_proxy_headers: bool = flag, "TRUST_PROXY_HEADERS", "false", "", "Whether rate limits go by the last address of X-Forwarded-For, which the proxy before the server must set.";
+    bootstrap_rate_window: Duration = millis::<1, 86_400_000>, "BOOTSTRAP_RATE_LIMIT_WINDOW_MS", "60000", "ms", "Window of BOOTSTRAP_RATE_LIMIT_MAX.";
+    bootstrap_rate_max: u32 = number::<u32, 1, 1_000_000>, "BOOTSTRAP_RATE_LIMIT_MAX", "5", "requests", "Requests of one address to /v1/auth/bootstrap in a window (429 beyond). Each replica counts for itself.";
+    admin_rate_window: Duration = millis::<1, 86_400_000>, "ADMIN_RATE_LIMIT_WINDOW_MS", "60000", "ms", "Window of ADMIN_RATE_LIMIT_MAX.";
+    admin_rate_max: u32 = number::<u32, 1, 1_000_000>, "ADMIN_RATE_LIMIT_MAX", "5", "requests", "The same for /v1/auth/admin and the operators' routes below /v1/admin.";
+    admin_bind_address: IpAddr = address, "ADMIN_BIND_ADDRESS", "127.0.0.1", "", "Address of the operators' listener (/metrics, /debug/sessions). It asks for no token.";
+    admin_port: u16 = number::<u16, 0, 65_535>, "ADMIN_PORT", "9464", "", "Port of the operators' listener; 0 turns it off.";
+    otlp_endpoint: Option<String> = http_url, "OTEL_EXPORTER_OTLP_ENDPOINT", "", "", "http:// or https:// URL of a collector of traces (OTLP over HTTP; /v1/traces is appended). Unset: no traces. OTEL_SERVICE_NAME, OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and other variables of OpenTelemetry count too.";
     log_format: LogFormat = log_format, "LOG_FORMAT", "text", "", "`text` or `json`.";
     log_filter: String = text, "RUST_LOG", "info", "", "What is logged, in the syntax of tracing-subscriber's EnvFilter.";
     max_request_body_bytes: u64 = number::<u64, 1024, MAX_BYTES>, "MAX_REQUEST_BODY_BYTES", "268435456", "bytes", "Largest request body (exec routes: 16 MiB).";
@@ -145,6 +159,7 @@ settings! {
     max_sandbox_entries: u64 = number::<u64, 16, 100_000_000>, "MAX_SANDBOX_ENTRIES", "200000", "entries", "Files, directories and links of one sandbox (ENOSPC).";
     max_sandbox_bytes: u64 = number::<u64, 1024, MAX_BYTES>, "MAX_SANDBOX_BYTES", "1073741824", "bytes", "Sum of the file sizes of one sandbox (ENOSPC).";
     max_concurrent_execs: usize = number::<usize, 1, 10_000>, "MAX_CONCURRENT_EXECS", "64", "scripts", "Scripts that run at the same time in this process.";
+    max_execs_per_tenant: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_TENANT", "48", "scripts", "Scripts of one tenant that run at the same time, when there are several tenants.";
     max_execs_per_owner: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_OWNER", "16", "scripts", "Scripts of one owner that run at the same time.";
     max_queue_per_sandbox: usize = number::<usize, 1, 1_000_000>, "MAX_QUEUE_PER_SANDBOX", "1024", "requests", "Requests that wait for one sandbox (429 beyond).";
     redis_url: Option<Secret> = redis, "REDIS_URL", "", "", "redis:// or rediss:// URL of the lease server, the same on all replicas. Unset: this replica is the only one, or compare-and-set alone keeps several apart.";
@@ -157,20 +172,26 @@ settings! {
     acquire_timeout: Duration = millis::<100, 3_600_000>, "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS", "75000", "ms", "Longest wait of an exec for its turn (503 LEASE_TIMEOUT beyond).";
     exec_memory_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "EXEC_MEMORY_BYTES", "268435456", "bytes", "New file content and interpreter memory of one script.";
     memory_budget_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "MEMORY_BUDGET_BYTES", "2147483648", "bytes", "Memory of all caches together; over it idle sessions are evicted.";
+    max_tenant_sandboxes: Option<u64> = optional_number, "MAX_TENANT_SANDBOXES", "", "sandboxes", "Live sandboxes of one tenant (507 ENOSPC). This and the next two are looked at every 10 s, so a burst may go over. Unset: no limit.";
+    max_tenant_entries: Option<u64> = optional_number, "MAX_TENANT_ENTRIES", "", "entries", "Files, directories and links of all sandboxes of one tenant. Unset: no limit.";
+    max_tenant_bytes: Option<u64> = optional_number, "MAX_TENANT_BYTES", "", "bytes", "Sum of the file sizes of all sandboxes of one tenant. Unset: no limit.";
     path_cache_max_bytes: u64 = number::<u64, 0, MAX_BYTES>, "PATH_CACHE_MAX_BYTES", "52428800", "bytes", "Tree of one session that is kept when memory is short.";
     content_cache_max_bytes: u64 = number::<u64, 0, MAX_BYTES>, "CONTENT_CACHE_MAX_BYTES", "268435456", "bytes", "Cache of file contents.";
     session_idle: Duration = millis::<1000, 604_800_000>, "SESSION_IDLE_MS", "600000", "ms", "Idle time after which a session leaves memory.";
     history_versions: u64 = number::<u64, 0, 1_000_000>, "HISTORY_VERSIONS", "100", "versions", "Former versions that are kept.";
     history_days: u64 = number::<u64, 0, 36_500>, "HISTORY_DAYS", "7", "days", "Age up to which former versions are kept.";
     history_bytes: Option<u64> = optional_number, "HISTORY_BYTES", "", "bytes", "Contents that history alone may hold in one sandbox. Unset: MAX_SANDBOX_BYTES.";
+    blob_gc_every: Duration = seconds::<1, 31_536_000>, "BLOB_GC_INTERVAL", "3600", "s", "Time between two rounds of garbage collection.";
     blob_gc_grace: Duration = seconds::<60, 31_536_000>, "BLOB_GC_GRACE", "86400", "s", "Age at which a content that nothing names is deleted.";
 }
+
+/// The tenant of `DATABASE_URL`, of SQLite, and of a token that names none.
+pub const DEFAULT_TENANT: &str = "default";
 
 const MAX_BYTES: u64 = 1 << 50;
 
 /// Names of the design that later versions bring. Set, they must not be ignored.
 const LATER: &[&str] = &[
-    "TENANT_DATABASES",
     "REDIS_CACHE_URL",
     "REDIS_BLOB_CACHE_ENABLED",
     "REDIS_BLOB_CACHE_TTL_MS",
@@ -179,14 +200,6 @@ const LATER: &[&str] = &[
     "REDIS_PATH_SNAPSHOT_TTL_MS",
     "SNAPSHOT_KEY",
     "INTERPRETER",
-    "ADMIN_BIND_ADDRESS",
-    "ADMIN_PORT",
-    "TRUST_PROXY_HEADERS",
-    "ADMIN_RATE_LIMIT_WINDOW_MS",
-    "ADMIN_RATE_LIMIT_MAX",
-    "BOOTSTRAP_RATE_LIMIT_WINDOW_MS",
-    "BOOTSTRAP_RATE_LIMIT_MAX",
-    "MAX_EXECS_PER_TENANT",
     "MAX_CONCURRENT_PYTHON",
     "MAX_CONCURRENT_JS",
     "MAX_PYTHON_QUEUE",
@@ -238,6 +251,9 @@ impl Config {
         if self.mcp_api_key.is_some() && [&self.auth_secret, &self.admin_secret].contains(&&self.mcp_api_key)
         {
             return Err(ConfigError("MCP_API_KEY: must differ from AUTH_SECRET and ADMIN_SECRET".into()));
+        }
+        if self.database_url.is_some() && self.tenant_databases.contains_key(DEFAULT_TENANT) {
+            return Err(ConfigError("TENANT_DATABASES: DATABASE_URL is the database of `default`".into()));
         }
         if self.version_check == VersionCheck::Redis {
             if self.redis_url.is_none() {
@@ -391,6 +407,28 @@ mod tests {
     }
 
     #[test]
+    fn tenants_are_names_with_urls() {
+        let config =
+            parse(&[("TENANT_DATABASES", r#"{"acme": "postgres://u@h/acme", "b-2": "postgresql://h/b"}"#)]);
+        assert_eq!(config.unwrap().tenant_databases.keys().collect::<Vec<_>>(), ["acme", "b-2"]);
+        for (value, says) in [
+            ("acme", "must be a JSON object of texts"),
+            (r#"["postgres://canary"]"#, "must be a JSON object of texts"),
+            (r#"{"a": {"url": "postgres://canary"}}"#, "must be a JSON object of texts"),
+            (r#"{"a b": "postgres://canary"}"#, "tenant: expected 1 to 64 letters"),
+            (r#"{"a": "mysql://canary"}"#, "a: must start with postgres://"),
+            (r#"{"a": ""}"#, "a: must start with postgres://"),
+        ] {
+            let error = parse(&[("TENANT_DATABASES", value)]).unwrap_err();
+            assert!(error.starts_with(&format!("TENANT_DATABASES: {says}")), "{error}");
+            assert!(!error.contains("canary"), "{error}");
+        }
+        let twice =
+            [("DATABASE_URL", "postgres://h/a"), ("TENANT_DATABASES", r#"{"default": "postgres://h/b"}"#)];
+        assert!(parse(&twice).unwrap_err().contains("DATABASE_URL is the database of `default`"));
+    }
+
+    #[test]
     fn debug_shows_no_secret() {
         let config = parse(&[
             ("AUTH_SECRET", "canary-one"),
@@ -398,6 +436,7 @@ mod tests {
             ("ADMIN_SECRET", "canary-three"),
             ("REDIS_URL", "redis://:canary-four@h"),
             ("MCP_API_KEY", "canary-five"),
+            ("TENANT_DATABASES", r#"{"a": "postgres://u:canary-six@h/a"}"#),
         ]);
         assert!(!format!("{config:?}").contains("canary"));
     }

@@ -14,6 +14,7 @@ pub mod http;
 pub mod ids;
 pub mod lease;
 pub mod mcp;
+pub mod metrics;
 pub mod random;
 pub mod session;
 pub mod store;

@@ -20,6 +20,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
+use tracing::Instrument;
 
 use crate::exec::Interpreter;
 use crate::fs::ContentSource;
@@ -41,22 +42,28 @@ mod guard;
 mod hint;
 mod lifecycle;
 mod maintenance;
+mod operators;
 mod read;
 mod registry;
+mod revoked;
 mod run;
 mod sandboxes;
 pub mod settings;
 mod stop;
+pub mod tenants;
 mod types;
+mod watch;
 mod write;
 
 pub use crate::exec::{Captured, LiveEvent, OutputChunk, Stream};
-pub use crate::store::{GcReport, Page, Patch, SandboxRow};
+pub use crate::store::{GcReport, Page, Patch, Revoked, SandboxRow};
 pub use coordination::{Coordination, VersionCheck, WhenDown};
 pub use error::SessionError;
 pub use lifecycle::Readiness;
 pub use read::ReadView;
-pub use settings::Settings;
+pub use revoked::TokenFacts;
+pub use settings::{Settings, TenantQuota};
+pub use tenants::Tenants;
 pub use types::*;
 pub use write::Edit;
 
@@ -75,7 +82,7 @@ pub struct Service {
 
 struct Inner {
     settings: Settings,
-    stores: HashMap<TenantId, Arc<dyn Store>>,
+    tenants: Tenants,
     interpreter: Arc<dyn Interpreter>,
     cache: Arc<ContentCache>,
     registry: Registry,
@@ -112,14 +119,20 @@ impl Service {
         interpreter: Arc<dyn Interpreter>,
         cache: Arc<ContentCache>,
     ) -> Self {
-        Self::coordinated(settings, stores, interpreter, cache, Coordination::Alone(InProcess::default()))
+        Self::coordinated(
+            settings,
+            stores.into(),
+            interpreter,
+            cache,
+            Coordination::Alone(InProcess::default()),
+        )
     }
 
     /// A service of one replica among several.
     #[must_use]
     pub fn coordinated(
         settings: Settings,
-        stores: HashMap<TenantId, Arc<dyn Store>>,
+        tenants: Tenants,
         interpreter: Arc<dyn Interpreter>,
         cache: Arc<ContentCache>,
         coordination: Coordination,
@@ -128,11 +141,12 @@ impl Service {
             settings.queue_per_sandbox,
             settings.queue_per_owner,
             settings.max_execs,
+            settings.max_execs_per_tenant,
             settings.max_execs_per_owner,
         );
         let inner = Arc::new(Inner {
             settings,
-            stores,
+            tenants,
             interpreter,
             cache,
             registry: Registry::default(),
@@ -153,6 +167,12 @@ impl Service {
         Self { inner }
     }
 
+    /// Whether there is such a tenant.
+    #[must_use]
+    pub fn knows_tenant(&self, tenant: &str) -> bool {
+        self.inner.tenants.knows(&TenantId(tenant.into()))
+    }
+
     /// Runs `work` as a task of its own, so that a handler that is dropped can leave
     /// nothing half done: the drop only asks the task to stop, at its next safe point.
     async fn in_task<T, F, Fut>(
@@ -167,11 +187,11 @@ impl Service {
         F: FnOnce(Arc<Inner>, Request, Arc<Session>) -> Fut,
         Fut: Future<Output = Result<T, SessionError>> + Send + 'static,
     {
-        let store = self.inner.store(&caller.tenant)?;
         let place = self.inner.admission.place(caller, sandbox)?;
+        let store = self.inner.tenants.store(&caller.tenant).await?;
         let stop = Stop::default();
         let registered = self.inner.lifecycle.register(&stop)?;
-        let session = self.inner.registry.session(&caller.tenant, sandbox, store);
+        let session = self.inner.registry.session(&caller.tenant, sandbox, &store);
         let request = Request {
             caller: caller.clone(),
             id: request_id.to_owned(),
@@ -181,7 +201,7 @@ impl Service {
         let work = work(self.inner.clone(), request, session.clone());
         let inner = self.inner.clone();
         let _gone = stop.on_drop();
-        let task = tokio::spawn(async move {
+        let running = async move {
             let mut result = work.await;
             if matches!(result, Err(SessionError::LeaseLost)) && session.is_gone().await {
                 // It was taken away because of that.
@@ -193,17 +213,14 @@ impl Service {
             }
             drop(registered);
             result
-        });
-        task.await
+        };
+        tokio::spawn(running.in_current_span())
+            .await
             .unwrap_or_else(|join| Err(SessionError::Internal(format!("a request's task died: {join}"))))
     }
 }
 
 impl Inner {
-    fn store(&self, tenant: &TenantId) -> Result<&Arc<dyn Store>, SessionError> {
-        self.stores.get(tenant).ok_or(SessionError::UnknownTenant)
-    }
-
     /// Where scripts on a sandbox read contents from.
     fn content(&self, session: &Session) -> Arc<dyn ContentSource> {
         Arc::new(StoredContent {

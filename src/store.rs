@@ -112,6 +112,19 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// live sandbox of this owner.
     async fn delete(&self, owner: &Owner, sandbox: SandboxId) -> StoreResult<bool>;
 
+    /// Live sandboxes of all owners or of one, newest first, for operators. `page.name` is
+    /// not looked at.
+    async fn list_all(&self, owner: Option<&Owner>, page: &Page) -> StoreResult<Vec<SandboxRow>>;
+
+    /// Keeps a revocation. One that is there keeps the later moment.
+    async fn revoke(&self, revocation: &Revocation) -> StoreResult<()>;
+
+    /// All revocations.
+    async fn revocations(&self) -> StoreResult<Vec<Revocation>>;
+
+    /// What the live sandboxes hold together.
+    async fn usage(&self) -> StoreResult<Usage>;
+
     /// Notes that readers used these sandboxes (wall ns); never moves a time back.
     async fn touch(&self, used: &[(SandboxId, i64)]) -> StoreResult<()>;
 
@@ -137,8 +150,22 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Closes connections; calls after it are `Unavailable`.
     async fn close(&self);
 
+    /// Connections to the database as of now; none where there is no pool.
+    fn connections(&self) -> Connections {
+        Connections::default()
+    }
+
     /// Statements sent since the start, for tests that count round trips.
     fn statements(&self) -> u64;
+}
+
+/// Connections to a database.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// In use.
+    pub used: usize,
+    /// Open and idle.
+    pub idle: usize,
 }
 
 /// The tree, or what changed in it.

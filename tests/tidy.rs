@@ -17,16 +17,20 @@ const IMPORTS: &[(&str, &[&str])] = &[
         &["clock", "config", "exec", "fs", "http", "ids", "lease", "random", "session", "store", "telemetry"],
     ),
     // The router mounts mcp; mcp takes the routes' own validation and errors.
-    ("http", &["clock", "config", "exec", "fs", "ids", "mcp", "random", "session"]),
+    ("http", &["clock", "config", "exec", "fs", "ids", "mcp", "metrics", "random", "session", "telemetry"]),
     ("mcp", &["clock", "config", "fs", "http", "ids", "random", "session"]),
-    ("session", &["clock", "config", "exec", "fs", "ids", "lease", "random", "store"]),
-    ("lease", &["clock", "ids", "random"]),
+    (
+        "session",
+        &["clock", "config", "exec", "fs", "ids", "lease", "metrics", "random", "store", "telemetry"],
+    ),
+    ("lease", &["clock", "ids", "metrics", "random"]),
     ("exec", &["clock", "fs", "ids"]),
     ("store", &["clock", "fs", "ids", "random"]),
     ("fs", &["ids"]),
     ("telemetry", &["config"]),
     ("config", &[]),
     ("clock", &[]),
+    ("metrics", &[]),
     ("ids", &["random"]),
     ("random", &[]),
 ];
@@ -46,7 +50,12 @@ const HOMES: &[(&str, &[&str])] = &[
     ("clap", &["cli"]),
     ("reqwest", &["cli"]),
     ("rustls", &["main.rs"]),
-    ("tracing_subscriber", &["telemetry.rs"]),
+    ("tracing_subscriber", &["telemetry"]),
+    ("opentelemetry", &["telemetry"]),
+    ("opentelemetry_sdk", &["telemetry"]),
+    ("opentelemetry_otlp", &["telemetry"]),
+    ("tracing_opentelemetry", &["telemetry"]),
+    ("prometheus_client", &["metrics"]),
 ];
 
 /// Text → where it is allowed (beginnings of paths below `src/`), and why not elsewhere.

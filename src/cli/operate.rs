@@ -7,10 +7,10 @@ use super::CliError;
 use super::target::keys;
 use crate::app;
 use crate::clock;
-use crate::config::Config;
+use crate::config::{Config, check_tenant};
 use crate::http;
 use crate::http::auth::Lifetime;
-use crate::store::{self, Options, Retention, StoreError, Verdict};
+use crate::store::{self, Options, Retention, Store, StoreError, Verdict};
 
 /// Rows or sandboxes of one step of `gc`: each step is a transaction of its own.
 const STEP: u32 = 500;
@@ -56,20 +56,28 @@ impl From<StoreError> for CliError {
 /// Prints a token, signed with the secret that `serve` uses with the same settings.
 pub fn token(config: &Config, args: &TokenArgs) -> Result<u8, CliError> {
     http::auth::check_sub(&args.sub).map_err(|why| CliError::Failed(why, 2))?;
-    http::auth::check_tenant(&args.tenant).map_err(|why| CliError::Failed(why, 2))?;
+    check_tenant(&args.tenant).map_err(|why| CliError::Failed(why, 2))?;
     println!("{}", keys(config)?.issue(&args.sub, &args.tenant, args.expires_in).token);
     Ok(0)
 }
 
-/// Brings the schema up, as the role of `MIGRATE_DATABASE_URL` if it is set.
+/// Brings the schema up, as the role of `MIGRATE_DATABASE_URL` if it is set; then those of
+/// `TENANT_DATABASES`.
 pub async fn migrate(config: &Config, args: MigrateArgs) -> Result<u8, CliError> {
-    let url = match &config.migrate_database_url {
-        Some(url) => url.0.clone(),
-        None => app::store_url(config)?,
-    };
-    let version = store::migrate(&url, args.grant_to.as_deref()).await?;
-    println!("the schema is at version {version}");
+    let mut config = config.clone();
+    if let Some(owner) = config.migrate_database_url.take() {
+        config.database_url = Some(owner);
+    }
+    for (tenant, url) in app::store_urls(&config)? {
+        let version = store::migrate(&url, args.grant_to.as_deref()).await?;
+        println!("{}the schema is at version {version}", of_tenant(&config, &tenant));
+    }
     Ok(0)
+}
+
+/// Names the tenant at the beginning of a line, where there are several.
+fn of_tenant(config: &Config, tenant: &str) -> String {
+    if config.tenant_databases.is_empty() { String::new() } else { format!("tenant {tenant}: ") }
 }
 
 /// Prints one line for each check; exit code 78 if `serve` would refuse to start, 1 if it
@@ -79,14 +87,16 @@ pub async fn doctor(config: &Config) -> Result<u8, CliError> {
     for warning in config.warnings() {
         println!("warn    configuration: {warning}");
     }
-    for check in store::checks(&app::store_url(config)?).await? {
-        let word = match check.verdict {
-            Verdict::Ok => "ok",
-            Verdict::Warn => "warn",
-            Verdict::Refuse => "refuse",
-        };
-        refused |= check.verdict == Verdict::Refuse;
-        println!("{word:<7} {}: {}", check.name, check.detail);
+    for (tenant, url) in app::store_urls(config)? {
+        for check in store::checks(&url).await? {
+            let word = match check.verdict {
+                Verdict::Ok => "ok",
+                Verdict::Warn => "warn",
+                Verdict::Refuse => "refuse",
+            };
+            refused |= check.verdict == Verdict::Refuse;
+            println!("{word:<7} {}{}: {}", of_tenant(config, &tenant), check.name, check.detail);
+        }
     }
     let mut failed = false;
     for found in app::redis_checks(config).await {
@@ -103,8 +113,17 @@ pub async fn doctor(config: &Config) -> Result<u8, CliError> {
 
 /// Does at once what a running server does bit by bit, and prints what went.
 pub async fn gc(config: &Config) -> Result<u8, CliError> {
-    let options = Options { pool_size: 1, auto_migrate: false };
-    let store = store::open(&app::store_url(config)?, &options).await?;
+    for (tenant, url) in app::store_urls(config)? {
+        let of = of_tenant(config, &tenant);
+        let options = Options { pool_size: 1, auto_migrate: false };
+        let store = store::open(&url, &options).await?;
+        clean(config, store.as_ref(), &of).await?;
+        store.close().await;
+    }
+    Ok(0)
+}
+
+async fn clean(config: &Config, store: &dyn Store, of: &str) -> Result<(), CliError> {
     let now = clock::wall_ns();
     let retention = Retention {
         versions: config.history_versions,
@@ -117,12 +136,12 @@ pub async fn gc(config: &Config) -> Result<u8, CliError> {
     while let rows @ 1.. = store.prune_history(&retention, STEP).await? {
         history += rows;
     }
-    println!("{history} rows of old versions");
+    println!("{of}{history} rows of old versions");
     let mut deleted = 0;
     while let rows @ 1.. = store.purge_deleted(now - HOUR_NS, STEP).await? {
         deleted += rows;
     }
-    println!("{deleted} rows of deleted sandboxes");
+    println!("{of}{deleted} rows of deleted sandboxes");
     let grace = i64::try_from(config.blob_gc_grace.as_nanos()).unwrap_or(i64::MAX);
     let (mut contents, mut bytes) = (0, 0);
     loop {
@@ -135,7 +154,6 @@ pub async fn gc(config: &Config) -> Result<u8, CliError> {
             break;
         }
     }
-    println!("{contents} contents, {bytes} bytes");
-    store.close().await;
-    Ok(0)
+    println!("{of}{contents} contents, {bytes} bytes");
+    Ok(())
 }

@@ -58,7 +58,7 @@ impl Target {
         let listener = TcpListener::bind(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0)).await?;
         let base = format!("http://{}", listener.local_addr()?);
         let token = keys.issue(&args.owner, app::DEFAULT_TENANT, Lifetime::For(ONE_DAY)).token;
-        let state = http::HttpState { service: app.service.clone(), config: config.clone(), keys };
+        let state = http::HttpState::new(app.service.clone(), config.clone(), keys);
         let stop = CancellationToken::new();
         let stopped = stop.clone().cancelled_owned();
         let serving = tokio::spawn(http::serve(listener, http::router(state), stopped));

@@ -1,6 +1,7 @@
 //! How a setting's text becomes a value. Each says what is allowed when it cannot; none
 //! repeats the text, which may be a secret.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,6 +32,14 @@ pub(super) fn seconds<const MIN: u64, const MAX: u64>(text: &str) -> Result<Dura
 
 pub(super) fn address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| "must be an IP address, such as 127.0.0.1 or 0.0.0.0".into())
+}
+
+pub(super) fn http_url(text: &str) -> Result<Option<String>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let fine = text.starts_with("http://") || text.starts_with("https://");
+    if fine { Ok(Some(text.to_owned())) } else { Err("must be an http:// or https:// URL".into()) }
 }
 
 pub(super) fn flag(text: &str) -> Result<bool, String> {
@@ -77,11 +86,9 @@ pub(super) fn owner(text: &str) -> Result<Option<String>, String> {
 }
 
 pub(super) fn tenant(text: &str) -> Result<String, String> {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    if text.len() <= 64 && text.bytes().all(allowed) {
-        Ok(text.to_owned())
-    } else {
-        Err("must be 1 to 64 letters, digits, - or _".into())
+    match check_tenant(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(_) => Err("must be 1 to 64 letters, digits, - or _".into()),
     }
 }
 
@@ -94,6 +101,30 @@ pub(super) fn postgres(text: &str) -> Result<Option<Secret>, String> {
 
 pub(super) fn database(text: &str) -> Result<Option<Secret>, String> {
     postgres(text).map_err(|why| format!("{why}; for SQLite unset it and set SQLFS_DATA_DIR"))
+}
+
+pub(super) fn tenants(text: &str) -> Result<BTreeMap<String, Secret>, String> {
+    if text.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    // The JSON is not repeated in errors: it holds passwords.
+    let shape = || "must be a JSON object of texts, as in {\"acme\": \"postgres://…\"}".to_owned();
+    let parsed: BTreeMap<String, String> = serde_json::from_str(text).map_err(|_| shape())?;
+    let check = |(tenant, url): (String, String)| {
+        check_tenant(&tenant)?;
+        match postgres(&url).map_err(|why| format!("{tenant}: {why}"))? {
+            Some(url) => Ok((tenant, url)),
+            None => Err(format!("{tenant}: must start with postgres:// or postgresql://")),
+        }
+    };
+    parsed.into_iter().map(check).collect()
+}
+
+/// A tenant's name: 1 to 64 of letters, digits, `-`, `_`.
+pub fn check_tenant(tenant: &str) -> Result<(), String> {
+    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
+    let fine = (1..=64).contains(&tenant.len()) && tenant.bytes().all(allowed);
+    if fine { Ok(()) } else { Err("tenant: expected 1 to 64 letters, digits, - or _".into()) }
 }
 
 pub(super) fn redis(text: &str) -> Result<Option<Secret>, String> {

@@ -15,13 +15,14 @@ use super::body::{self, Cap, SMALL_BODY_BYTES};
 use super::error::{ApiError, ApiResult};
 use super::extract::{Query, RequestId};
 use super::json::Fields;
+use super::rate::ClientAddress;
 use super::types::rfc3339;
 use super::wire::Token;
 use crate::clock;
-use crate::config::{ConfigError, Secret};
+use crate::config::{ConfigError, DEFAULT_TENANT, Secret, check_tenant};
 use crate::ids::{Caller, Owner, Sha256, TenantId};
+use crate::session::{SessionError, TokenFacts};
 
-const DEFAULT_TENANT: &str = "default";
 const LONGEST_SUB: usize = 256;
 const NS: i64 = 1_000_000_000;
 
@@ -78,6 +79,23 @@ pub struct Issued {
     pub expires_at_ns: Option<i64>,
 }
 
+/// A token of this server, as a request brought it.
+#[derive(Clone, Debug)]
+pub struct Presented {
+    /// Whom it stands for.
+    pub caller: Caller,
+    jti: Option<String>,
+    issued_at: Option<f64>,
+}
+
+impl Presented {
+    /// What revocation asks for.
+    #[must_use]
+    pub fn facts(&self) -> TokenFacts<'_> {
+        TokenFacts { jti: self.jti.as_deref(), issued_at: self.issued_at }
+    }
+}
+
 impl Keys {
     /// `previous`: tokens of this secret are still accepted. Without `admin` the admin
     /// route refuses everybody.
@@ -125,13 +143,19 @@ impl Keys {
         Issued { token, expires_at_ns: expires.map(|s| s * NS) }
     }
 
-    /// The caller that a request's `Authorization` names.
-    pub fn caller(&self, headers: &HeaderMap) -> ApiResult<Caller> {
+    /// Whether a request has the operators' secret.
+    #[must_use]
+    pub fn opens_admin(&self, headers: &HeaderMap) -> bool {
+        self.admin.is_some_and(|admin| matches(headers.get("x-admin-secret"), &[admin]))
+    }
+
+    /// The token in a request's `Authorization`, checked but for its revocation.
+    pub fn token(&self, headers: &HeaderMap) -> ApiResult<Presented> {
         self.verify(bearer(headers)?, clock::wall_ns())
     }
 
     /// Checks a token as of `now_ns`.
-    pub fn verify(&self, token: &str, now_ns: i64) -> ApiResult<Caller> {
+    pub fn verify(&self, token: &str, now_ns: i64) -> ApiResult<Presented> {
         let data = self
             .accepted
             .iter()
@@ -171,8 +195,19 @@ impl Keys {
         if check_tenant(tenant).is_err() {
             return Err(ApiError::unauthorized("AUTH_UNKNOWN_TENANT", "no such tenant"));
         }
-        Ok(Caller { tenant: TenantId(tenant.into()), owner })
+        let jti = claims.get("jti").and_then(Value::as_str).map(str::to_owned);
+        let issued_at = time(&claims, "iat")?;
+        Ok(Presented { caller: Caller { tenant: TenantId(tenant.into()), owner }, jti, issued_at })
     }
+}
+
+/// The caller that a request's token names, if it is not revoked.
+pub async fn accepted(state: &HttpState, headers: &HeaderMap) -> ApiResult<Caller> {
+    let token = state.keys.token(headers)?;
+    if state.service.is_revoked(&token.caller, token.facts()).await? {
+        return Err(invalid("the token was revoked"));
+    }
+    Ok(token.caller)
 }
 
 /// The token of the one `Authorization: Bearer`.
@@ -209,13 +244,6 @@ pub fn check_sub(sub: &str) -> Result<(), String> {
     }
 }
 
-/// A tenant's name: 1 to 64 of letters, digits, `-`, `_`.
-pub fn check_tenant(tenant: &str) -> Result<(), String> {
-    let allowed = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    let fine = (1..=64).contains(&tenant.len()) && tenant.bytes().all(allowed);
-    if fine { Ok(()) } else { Err("tenant: expected 1 to 64 letters, digits, - or _".into()) }
-}
-
 fn matches(given: Option<&axum::http::HeaderValue>, wanted: &[Sha256]) -> bool {
     same_secret(given.map(axum::http::HeaderValue::as_bytes).unwrap_or_default(), wanted)
 }
@@ -233,11 +261,13 @@ pub fn same_secret(given: &[u8], wanted: &[Sha256]) -> bool {
 /// `POST /v1/auth/bootstrap`.
 pub async fn bootstrap(
     State(state): State<HttpState>,
+    address: ClientAddress,
     request_id: RequestId,
     query: Query,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<Token>)> {
+    state.limits.bootstrap.check(address)?;
     let open = matches(headers.get("x-auth-secret"), &state.keys.bootstrap);
     issue(&state, "bootstrap", open, &request_id, &query, &headers, body).await
 }
@@ -245,14 +275,16 @@ pub async fn bootstrap(
 /// `POST /v1/auth/admin`.
 pub async fn admin(
     State(state): State<HttpState>,
+    address: ClientAddress,
     request_id: RequestId,
     query: Query,
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<(StatusCode, Json<Token>)> {
-    let open = state.keys.admin.is_some_and(|admin| matches(headers.get("x-admin-secret"), &[admin]));
+    state.limits.admin.check(address)?;
+    let open = state.keys.opens_admin(&headers);
     if open && headers.contains_key(header::AUTHORIZATION) {
-        state.keys.caller(&headers)?;
+        accepted(&state, &headers).await?;
     }
     issue(&state, "admin", open, &request_id, &query, &headers, body).await
 }
@@ -277,6 +309,9 @@ async fn issue(
     check_sub(&sub).map_err(ApiError::invalid)?;
     let tenant = fields.text("tenant")?.unwrap_or_else(|| DEFAULT_TENANT.into());
     check_tenant(&tenant).map_err(ApiError::invalid)?;
+    if !state.service.knows_tenant(&tenant) {
+        return Err(SessionError::UnknownTenant.into());
+    }
     let lifetime = match fields.text("expiresIn")? {
         None => Lifetime::default(),
         Some(text) => text.parse().map_err(|e| ApiError::invalid(format!("expiresIn: {e}")))?,
@@ -322,7 +357,7 @@ mod tests {
     fn issued_tokens_are_accepted_until_they_end() {
         let issued = keys().issue("me", "default", Lifetime::For(Duration::from_mins(1)));
         let end = issued.expires_at_ns.unwrap();
-        let caller = keys().verify(&issued.token, end - NS).unwrap();
+        let caller = keys().verify(&issued.token, end - NS).unwrap().caller;
         assert_eq!((&*caller.owner.0, &*caller.tenant.0), ("me", "default"));
         assert_eq!(keys().verify(&issued.token, end).unwrap_err().code(), "AUTH_INVALID");
         let forever = keys().issue("me", "t", Lifetime::Never);
@@ -400,12 +435,12 @@ mod tests {
         let token = hs256(r#"{"sub":"me"}"#);
         let with = |value: &str| {
             let headers = HeaderMap::from_iter([(header::AUTHORIZATION, value.parse().unwrap())]);
-            keys().caller(&headers).map_or_else(|e| e.code(), |_| "ok")
+            keys().token(&headers).map_or_else(|e| e.code(), |_| "ok")
         };
         assert_eq!(with(&format!("bearer {token}")), "ok");
         assert_eq!(with(&format!("Basic {token}")), "AUTH_INVALID");
         assert_eq!(with(&token), "AUTH_INVALID");
-        assert_eq!(keys().caller(&HeaderMap::new()).unwrap_err().code(), "AUTH_REQUIRED");
+        assert_eq!(keys().token(&HeaderMap::new()).unwrap_err().code(), "AUTH_REQUIRED");
     }
 
     #[test]

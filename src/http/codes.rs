@@ -33,7 +33,7 @@ pub const CODES: &[Code] = &[
     code(400, "EDIT_BINARY", "the file is not UTF-8 text"),
     code(401, "AUTH_REQUIRED", "no token was sent"),
     code(401, "AUTH_INVALID", "the token is not one of this server, or has expired"),
-    code(401, "AUTH_UNKNOWN_TENANT", "the token's tenant does not exist"),
+    code(401, "AUTH_UNKNOWN_TENANT", "there is no such tenant"),
     code(403, "FORBIDDEN", "the secret is missing or wrong"),
     code(403, "EPERM", "no call may do that to this path, such as removing the root"),
     code(404, "SANDBOX_NOT_FOUND", "no such sandbox, or another owner's"),
@@ -62,6 +62,7 @@ pub const CODES: &[Code] = &[
     code(415, "UNSUPPORTED_MEDIA_TYPE", "a Content-Type or Content-Encoding that the route does not take"),
     code(416, "RANGE_NOT_SATISFIABLE", "the range lies outside of the file"),
     code(422, "EREADONLY_VIOLATION", "a read-only script tried to write; `path` names the first path"),
+    code(429, "RATE_LIMITED", "too many requests of this address; `Retry-After` says when again"),
     code(429, "QUEUE_FULL", "too many requests wait already; `limit` says how many may"),
     code(431, "HEADERS_TOO_LARGE", "the head is over 32 KiB"),
     code(500, "INTERNAL", "a fault of the server; its log has it under the request id"),
@@ -72,7 +73,7 @@ pub const CODES: &[Code] = &[
     code(503, "COORDINATION_UNAVAILABLE", "the lease server cannot be reached; nothing was run"),
     code(503, "OUTCOME_UNKNOWN", "whether it was applied cannot be told while the database is away"),
     code(507, "MEMORY_LIMIT", "the script or the write needs more memory than it may have"),
-    code(507, "ENOSPC", "the sandbox is full; `limit` says of `entries` or of `bytes`"),
+    code(507, "ENOSPC", "the sandbox or the tenant is full; `limit` says of what"),
 ];
 
 /// A code by its name.

@@ -6,6 +6,8 @@
 //! only what the caller sent. The body is rendered by `observe.rs`, which knows the
 //! request id.
 
+use std::time::Duration;
+
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
@@ -153,6 +155,14 @@ impl ApiError {
             "HEADERS_TOO_LARGE",
             format!("the request's head is over the limit of {limit} bytes"),
         )
+    }
+
+    /// 429 of a limit on an address: `max` requests in `window`; the next one after `wait`.
+    pub fn rate_limited(max: u32, window: Duration, wait: Duration) -> Self {
+        let text = format!("more than {max} requests in {} s from this address", window.as_secs());
+        let mut error = Self::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", text);
+        error.0.retryable = true;
+        error.header(header::RETRY_AFTER, HeaderValue::from(wait.as_secs() + 1))
     }
 
     /// 503 of `/readyz`: each line says what is missing.

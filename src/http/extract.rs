@@ -6,9 +6,9 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, RawPathParams};
 use axum::http::request::Parts;
 
-use super::HttpState;
 use super::error::{ApiError, ApiResult};
 use super::json::Fields;
+use super::{HttpState, auth};
 use crate::ids::{Caller, SandboxId};
 
 /// The request's id: taken from `X-Request-Id` or made.
@@ -29,7 +29,7 @@ pub struct Auth(pub Caller);
 impl FromRequestParts<HttpState> for Auth {
     type Rejection = ApiError;
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> ApiResult<Self> {
-        state.keys.caller(&parts.headers).map(Self)
+        auth::accepted(state, &parts.headers).await.map(Self)
     }
 }
 

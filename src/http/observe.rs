@@ -4,20 +4,25 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use axum::body::Body;
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::extract::{MatchedPath, Request};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
+use tracing::Instrument;
 
 use super::body::Watched;
 use super::error::{ApiError, ApiResult, millis};
 use super::extract::RequestId;
 use crate::clock;
+use crate::metrics::{RequestLabels, metrics};
+use crate::telemetry::{self, SPANS};
 
 const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// Characters of an id that a client gives.
 pub const LONGEST_ID: usize = 128;
 /// What ids are made of everywhere, and nothing that means something in a log line.
@@ -31,19 +36,32 @@ pub async fn observe(request: Request, next: Next) -> Response {
     let started = clock::now();
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
+    let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str).to_owned();
     let (id, head) = match request_id(request.headers()) {
         Ok(id) => (id, check_head(&request)),
         Err(refusal) => (fresh(), Err(refusal)),
     };
+    let span = tracing::trace_span!(
+        target: SPANS,
+        "request",
+        otel.name = format!("{method} {route}"),
+        otel.kind = "server",
+        http.request.method = method.as_str(),
+        http.route = route,
+        http.response.status_code = tracing::field::Empty,
+        request.id = &*id,
+        error.code = tracing::field::Empty,
+    );
+    telemetry::join(&span, request.headers().get(TRACEPARENT).and_then(|value| value.to_str().ok()));
     let (mut parts, body) = request.into_parts();
     let (body, whole) = Watched::new(body);
     let mut response = if let Err(refusal) = head {
         refusal.into_response()
     } else {
         parts.extensions.insert(RequestId(id.clone()));
-        let request = Request::from_parts(parts, Body::new(body));
+        let handling = next.run(Request::from_parts(parts, Body::new(body))).instrument(span.clone());
         // One request that trips over a bug must not take the connection with it.
-        AssertUnwindSafe(next.run(request)).catch_unwind().await.unwrap_or_else(|_| {
+        AssertUnwindSafe(handling).catch_unwind().await.unwrap_or_else(|_| {
             tracing::error!(request_id = &*id, path, "a handler panicked");
             ApiError::internal().into_response()
         })
@@ -61,16 +79,31 @@ pub async fn observe(request: Request, next: Next) -> Response {
     if !whole.load(Ordering::Relaxed) {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
+    span.record("http.response.status_code", response.status().as_u16());
+    if let Some(error) = &error {
+        span.record("error.code", error.code());
+    }
+    let taken = started.elapsed();
+    count(&method, route, response.status(), taken);
     tracing::debug!(
         request_id = &*id,
         method = method.as_str(),
         path,
         status = response.status().as_u16(),
         code = error.as_ref().map(ApiError::code),
-        duration_ms = millis(started.elapsed()),
+        duration_ms = millis(taken),
         "request"
     );
     response
+}
+
+fn count(method: &Method, route: String, status: StatusCode, taken: Duration) {
+    // Methods come from outside: without a fixed set each would be a series.
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+    let method = known.into_iter().find(|name| *name == method.as_str()).unwrap_or("other");
+    let labels = RequestLabels { method, route, status: status.as_u16() };
+    metrics().requests.get_or_create(&labels).inc();
+    metrics().request_time.note([("method", method)], taken);
 }
 
 fn fresh() -> Arc<str> {

@@ -88,6 +88,14 @@ pub const PAGE_FIELDS: &[&str] = &["limit", "cursor", "name"];
 
 /// One page of the caller's sandboxes.
 pub async fn page(state: &HttpState, caller: &Caller, mut params: Fields) -> ApiResult<SandboxPage> {
+    let (mut page, limit) = page_of(&mut params)?;
+    page.name = params.clean_text("name")?;
+    let rows = state.service.list(caller, &page).await?;
+    Ok(page_reply(rows, limit))
+}
+
+/// Reads `limit` and `cursor`; gives what to ask for, and how many to show of it.
+pub(super) fn page_of(params: &mut Fields) -> ApiResult<(Page, usize)> {
     let limit = params.integer("limit", 1..=LARGEST_PAGE)?.unwrap_or(PAGE) as usize;
     let after = match params.text("cursor")? {
         None => None,
@@ -97,12 +105,15 @@ pub async fn page(state: &HttpState, caller: &Caller, mut params: Fields) -> Api
         ),
     };
     // One more than asked for tells whether there is a next page.
-    let page = Page { limit: limit as u32 + 1, after, name: params.clean_text("name")? };
-    let mut rows = state.service.list(caller, &page).await?;
+    Ok((Page { limit: limit as u32 + 1, after, name: None }, limit))
+}
+
+/// A page of sandboxes, with the cursor of the next one if there is one.
+pub(super) fn page_reply(mut rows: Vec<SandboxRow>, limit: usize) -> SandboxPage {
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next_cursor = rows.last().filter(|_| more).map(cursor);
-    Ok(SandboxPage { sandboxes: rows.iter().map(Sandbox::of).collect(), next_cursor })
+    SandboxPage { sandboxes: rows.iter().map(Sandbox::of).collect(), next_cursor }
 }
 
 /// `GET /v1/sandboxes/{id}`.

@@ -8,13 +8,15 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use super::rate::Peer;
 
 /// A request's head must arrive within this time; an idle connection is closed after it.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,10 +39,10 @@ pub async fn serve(
     let connections = TaskTracker::new();
     tokio::pin!(shutdown);
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             () = &mut shutdown => break,
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok(accepted) => accepted,
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -48,7 +50,8 @@ pub async fn serve(
                 }
             },
         };
-        connections.spawn(connection(stream, router.clone(), stop.clone()));
+        let router = router.clone().layer(Extension(Peer(peer.ip())));
+        connections.spawn(connection(stream, router, stop.clone()));
     }
     drop(listener);
     stop.cancel();

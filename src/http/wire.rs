@@ -104,6 +104,22 @@ pub struct Token {
     pub expires_at: Option<String>,
 }
 
+/// Tokens that were revoked.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Revoked {
+    /// The one of this id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jti: Option<String>,
+    /// Those of this owner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub: Option<String>,
+    /// Within which tenant.
+    pub tenant: String,
+    /// Seconds until every replica refuses them.
+    pub effective_within_seconds: u32,
+}
+
 /// What is a file, a directory or a symbolic link.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 #[serde(rename_all = "lowercase")]

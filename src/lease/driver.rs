@@ -5,7 +5,6 @@
 //! in time or its script is ended in time. A request asks its first question itself, on
 //! the runtime that it came from; there is no hop on the way to an uncontended lease.
 
-use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -23,7 +22,12 @@ use crate::lease::store::LeaseStore;
 #[cfg(debug_assertions)]
 use crate::lease::trace::Trace;
 use crate::lease::verbs::{Answer, Hint, Incarnation, Ms, Notice, Verb};
+use crate::metrics::metrics;
 use crate::random;
+
+mod state;
+
+use state::{Pending, State};
 
 /// Why a lease was not granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -70,28 +74,6 @@ pub(super) struct Shared {
     /// Where renewals and heartbeats run.
     control: Handle,
 }
-
-struct State {
-    protocol: Protocol<LeaseKey>,
-    next_ticket: Ticket,
-    pending: HashMap<Ticket, Pending>,
-    /// When the control thread will look by itself.
-    asleep_until: Ms,
-    closed: bool,
-    ended: bool,
-    #[cfg(debug_assertions)]
-    trace: Option<Trace>,
-}
-
-/// Who waits for news of a ticket.
-struct Pending {
-    grant: Option<oneshot::Sender<Granted>>,
-    raise: Option<oneshot::Sender<Result<i64, RaiseError>>>,
-    signal: Arc<Signal>,
-}
-
-/// The fencing token and the hint.
-type Granted = Result<(i64, Option<Hint>), AcquireError>;
 
 /// Hears of a sandbox that is gone.
 type Told = Box<dyn Fn(&LeaseKey) + Send + Sync>;
@@ -353,7 +335,7 @@ impl Shared {
                 tokio::select! {
                     biased;
                     () = self.nudge.notified() => {}
-                    () = tokio::time::sleep_until(at) => {}
+                    () = tokio::time::sleep_until(at) => metrics().lateness.note([], at.elapsed()),
                 }
             }
         };
@@ -435,6 +417,7 @@ impl Shared {
                 Effect::Raised(ticket, token) => state.tell_raise(ticket, Ok(token)),
                 Effect::NotRaised(ticket) => state.tell_raise(ticket, Err(RaiseError::Away)),
                 Effect::Lost(ticket, loss) => {
+                    metrics().leases_lost.one([("reason", loss.name())]);
                     if let Some(pending) = state.pending.remove(&ticket) {
                         pending.signal.note_loss(loss);
                         todo.lost.push((pending.signal, loss));
@@ -486,45 +469,10 @@ impl Shared {
     }
 
     async fn call(self: Arc<Self>, seq: Seq, verb: Verb<LeaseKey>) {
+        let begun = clock::now();
         let answer = self.store.call(&verb).await;
+        let result = if answer.is_ok() { "ok" } else { "failed" };
+        metrics().lease_calls.note([("verb", verb.name()), ("result", result)], begun.elapsed());
         self.step(Event::Reply(seq, answer));
-    }
-}
-
-impl State {
-    fn new(protocol: Protocol<LeaseKey>) -> Self {
-        Self {
-            protocol,
-            next_ticket: 0,
-            pending: HashMap::new(),
-            asleep_until: 0,
-            closed: false,
-            ended: false,
-            #[cfg(debug_assertions)]
-            trace: None,
-        }
-    }
-
-    fn step(&mut self, now: Ms, event: Event<LeaseKey>) -> Vec<Effect<LeaseKey>> {
-        #[cfg(debug_assertions)]
-        if let Some(trace) = &mut self.trace {
-            let effects = self.protocol.step(now, event.clone());
-            trace.add(now, event, &effects);
-            return effects;
-        }
-        self.protocol.step(now, event)
-    }
-
-    fn tell_grant(&mut self, ticket: Ticket, answer: Granted) {
-        if let Some(grant) = self.pending.get_mut(&ticket).and_then(|pending| pending.grant.take()) {
-            // One who left gives the ticket back by itself.
-            let _ = grant.send(answer);
-        }
-    }
-
-    fn tell_raise(&mut self, ticket: Ticket, answer: Result<i64, RaiseError>) {
-        if let Some(raise) = self.pending.get_mut(&ticket).and_then(|pending| pending.raise.take()) {
-            let _ = raise.send(answer);
-        }
     }
 }

@@ -153,6 +153,17 @@ pub enum Loss {
     Taken,
 }
 
+impl Loss {
+    /// For the metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NotRenewed => "not_renewed",
+            Self::Taken => "taken",
+        }
+    }
+}
+
 /// What the driver must do.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]

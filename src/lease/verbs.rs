@@ -195,6 +195,24 @@ pub enum Answer {
     Ended,
 }
 
+impl<K> Verb<K> {
+    /// For the metrics.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Acquire { .. } => "acquire",
+            Self::Raise { .. } => "raise",
+            Self::Renew(_) => "renew",
+            Self::Heartbeat { .. } => "heartbeat",
+            Self::Alive(_) => "alive",
+            Self::Release { .. } => "release",
+            Self::Hint(_) => "hint",
+            Self::Void { .. } => "void",
+            Self::End(_) => "end",
+        }
+    }
+}
+
 /// A call that brought no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 #[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]

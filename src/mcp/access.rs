@@ -3,7 +3,8 @@
 use axum::http::{HeaderMap, HeaderName};
 
 use crate::config::Config;
-use crate::http::auth::{Keys, bearer, check_sub, same_secret};
+use crate::http::HttpState;
+use crate::http::auth::{accepted, bearer, check_sub, same_secret};
 use crate::http::error::{ApiError, ApiResult};
 use crate::ids::{Caller, Owner, Sha256, TenantId};
 
@@ -30,12 +31,20 @@ impl Access {
 
     /// The caller that a request's head names. With a token the identity header means
     /// nothing: a token's owner cannot act as somebody else.
-    pub fn caller(&self, keys: &Keys, headers: &HeaderMap) -> ApiResult<Caller> {
-        let given = bearer(headers)?;
-        if self.key.is_some_and(|key| same_secret(given.as_bytes(), &[key])) {
-            return Ok(Caller { tenant: self.tenant.clone(), owner: self.owner(headers)? });
+    pub async fn caller(&self, state: &HttpState, headers: &HeaderMap) -> ApiResult<Caller> {
+        match self.by_key(headers)? {
+            Some(caller) => Ok(caller),
+            None => accepted(state, headers).await,
         }
-        keys.caller(headers)
+    }
+
+    /// Whom a request with the key is for; `None` when it brings something else.
+    fn by_key(&self, headers: &HeaderMap) -> ApiResult<Option<Caller>> {
+        let given = bearer(headers)?;
+        if !self.key.is_some_and(|key| same_secret(given.as_bytes(), &[key])) {
+            return Ok(None);
+        }
+        Ok(Some(Caller { tenant: self.tenant.clone(), owner: self.owner(headers)? }))
     }
 
     fn owner(&self, headers: &HeaderMap) -> ApiResult<Owner> {
@@ -61,7 +70,7 @@ impl Access {
 mod tests {
     use super::*;
     use crate::config::Secret;
-    use crate::http::auth::Lifetime;
+    use crate::http::auth::{Keys, Lifetime};
 
     fn config(pairs: &[(&str, &str)]) -> Config {
         let find = |name: &str| pairs.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
@@ -81,7 +90,9 @@ mod tests {
     }
 
     fn who(access: &Access, pairs: &[(&'static str, &str)]) -> String {
-        match access.caller(&keys(), &headers(pairs)) {
+        let headers = headers(pairs);
+        let token = || keys().token(&headers).map(|token| token.caller);
+        match access.by_key(&headers).and_then(|caller| caller.map_or_else(token, Ok)) {
             Ok(caller) => format!("{}/{}", caller.tenant.0, caller.owner.0),
             Err(error) => error.code().to_owned(),
         }

@@ -67,7 +67,7 @@ impl Endpoint {
     /// `POST /mcp`.
     pub async fn serve(self: Arc<Self>, RequestId(id): RequestId, request: Request) -> ApiResult<Response> {
         let (mut parts, body) = request.into_parts();
-        let caller = self.caller(&id, &parts.headers)?;
+        let caller = self.caller(&id, &parts.headers).await?;
         if parts.uri.query().is_some_and(|query| !query.is_empty()) {
             return Err(ApiError::invalid("/mcp takes no query parameters"));
         }
@@ -122,8 +122,11 @@ impl Endpoint {
         Ok(response)
     }
 
-    fn caller(&self, request_id: &str, headers: &HeaderMap) -> ApiResult<Caller> {
-        let known = check_origin(headers).and_then(|()| self.access.caller(&self.state.keys, headers));
+    async fn caller(&self, request_id: &str, headers: &HeaderMap) -> ApiResult<Caller> {
+        let known = match check_origin(headers) {
+            Ok(()) => self.access.caller(&self.state, headers).await,
+            Err(error) => Err(error),
+        };
         known.inspect_err(|error| {
             let code = error.code();
             tracing::warn!(target: "sqlfs::audit", route = "mcp", request_id, code, "caller refused");

@@ -1,15 +1,20 @@
 //! Who may wait, and who may run. Places bound the waiting (per sandbox and per owner,
-//! refused when full); run slots bound the running and are handed out round robin over
-//! owners, so that one owner's queue does not stand before another's.
+//! refused when full); run slots bound the running and are handed out in turn (`slots`),
+//! so that one tenant's or owner's queue does not stand before another's.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
 use crate::ids::{Caller, SandboxId, TenantId};
+use crate::metrics::metrics;
 use crate::session::SessionError;
+
+mod slots;
+
+use slots::Slots;
 
 /// Counted waiting places under one kind of key.
 #[derive(Debug)]
@@ -23,6 +28,7 @@ impl<K: Hash + Eq + Clone> Places<K> {
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         let count = taken.entry(key.clone()).or_insert(0);
         if *count >= self.limit {
+            metrics().refused_waits.one([]);
             return Err(SessionError::QueueFull { limit: self.limit });
         }
         *count += 1;
@@ -70,16 +76,13 @@ impl Admission {
         queue_per_sandbox: usize,
         queue_per_owner: usize,
         slots: usize,
+        slots_per_tenant: usize,
         slots_per_owner: usize,
     ) -> Self {
         Self {
             per_sandbox: Arc::new(Places { limit: queue_per_sandbox, taken: Mutex::default() }),
             per_owner: Arc::new(Places { limit: queue_per_owner, taken: Mutex::default() }),
-            slots: Arc::new(Mutex::new(Slots {
-                free: slots,
-                per_owner: slots_per_owner,
-                ..Slots::default()
-            })),
+            slots: Arc::new(Mutex::new(Slots::new(slots, slots_per_tenant, slots_per_owner))),
         }
     }
 
@@ -91,13 +94,20 @@ impl Admission {
         })
     }
 
+    /// Requests that wait, and scripts that run.
+    pub(crate) fn load(&self) -> (usize, usize) {
+        let waiting = self.per_sandbox.taken.lock().unwrap_or_else(PoisonError::into_inner).values().sum();
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        (waiting, slots.running())
+    }
+
     /// The right to run one script; waits for it. Dropping the future leaves the queue.
     pub(crate) async fn slot(&self, caller: &Caller) -> RunSlot {
         let (sender, mut receiver) = oneshot::channel();
         let slots = self.slots.clone();
         {
             let mut state = slots.lock().unwrap_or_else(PoisonError::into_inner);
-            state.enqueue(caller.clone(), sender);
+            state.enqueue(caller, sender);
             state.hand_out();
         }
         // A slot that was handed to a future which is dropped now must not be lost.
@@ -143,76 +153,7 @@ impl Drop for Waiter<'_> {
 }
 
 fn give_back(slots: &Mutex<Slots>, caller: &Caller) {
-    let mut state = slots.lock().unwrap_or_else(PoisonError::into_inner);
-    state.free += 1;
-    if let Some(owner) = state.owners.get_mut(caller) {
-        owner.running -= 1;
-    }
-    state.tidy(caller);
-    state.hand_out();
-}
-
-#[derive(Debug, Default)]
-struct Slots {
-    free: usize,
-    per_owner: usize,
-    owners: HashMap<Caller, OwnerQueue>,
-    /// Owners with someone waiting, in the order of their next turn.
-    turn: VecDeque<Caller>,
-}
-
-#[derive(Debug, Default)]
-struct OwnerQueue {
-    running: usize,
-    waiting: VecDeque<oneshot::Sender<()>>,
-}
-
-impl Slots {
-    fn enqueue(&mut self, caller: Caller, waiter: oneshot::Sender<()>) {
-        let owner = self.owners.entry(caller.clone()).or_default();
-        owner.waiting.push_back(waiter);
-        if owner.waiting.len() == 1 {
-            self.turn.push_back(caller);
-        }
-    }
-
-    /// Gives free slots to owners in turn. An owner at its cap keeps its turn's place
-    /// for later but is passed over.
-    fn hand_out(&mut self) {
-        let mut passed_over = 0;
-        while self.free > 0 && passed_over < self.turn.len() {
-            let Some(caller) = self.turn.pop_front() else { return };
-            let Some(owner) = self.owners.get_mut(&caller) else { continue };
-            owner.waiting.retain(|waiter| !waiter.is_closed());
-            if owner.waiting.is_empty() {
-                self.tidy(&caller);
-                continue;
-            }
-            if owner.running >= self.per_owner {
-                self.turn.push_back(caller);
-                passed_over += 1;
-                continue;
-            }
-            let Some(waiter) = owner.waiting.pop_front() else { continue };
-            let more = !owner.waiting.is_empty();
-            if waiter.send(()).is_ok() {
-                owner.running += 1;
-                self.free -= 1;
-            }
-            if more {
-                self.turn.push_back(caller);
-            } else {
-                self.tidy(&caller);
-            }
-            passed_over = 0;
-        }
-    }
-
-    fn tidy(&mut self, caller: &Caller) {
-        if self.owners.get(caller).is_some_and(|o| o.running == 0 && o.waiting.is_empty()) {
-            self.owners.remove(caller);
-        }
-    }
+    slots.lock().unwrap_or_else(PoisonError::into_inner).give_back(caller);
 }
 
 #[cfg(test)]
@@ -226,7 +167,7 @@ mod tests {
 
     #[test]
     fn places_are_bounded_and_given_back() {
-        let admission = Admission::new(2, 3, 1, 1);
+        let admission = Admission::new(2, 3, 1, 1, 1);
         let (a, one, two) = (caller("a"), SandboxId::random(), SandboxId::random());
         let first = admission.place(&a, one).unwrap();
         let _second = admission.place(&a, one).unwrap();
@@ -239,7 +180,7 @@ mod tests {
 
     #[tokio::test]
     async fn slots_go_round_the_owners() {
-        let admission = Arc::new(Admission::new(9, 9, 1, 1));
+        let admission = Arc::new(Admission::new(9, 9, 1, 1, 1));
         let held = admission.slot(&caller("a")).await;
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
@@ -264,7 +205,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_owner_at_its_cap_does_not_hold_up_another() {
-        let admission = Admission::new(9, 9, 2, 1);
+        let admission = Admission::new(9, 9, 2, 2, 1);
         let a = caller("a");
         let _held = admission.slot(&a).await;
         let mut waits = Box::pin(admission.slot(&a));
@@ -274,7 +215,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_dropped_waiter_loses_no_slot() {
-        let admission = Admission::new(9, 9, 1, 9);
+        let admission = Admission::new(9, 9, 1, 9, 9);
         let a = caller("a");
         let held = admission.slot(&a).await;
         let mut gone = Box::pin(admission.slot(&a));
@@ -282,5 +223,33 @@ mod tests {
         drop(held); // handed to `gone`, which never looks
         drop(gone);
         let _free = admission.slot(&caller("b")).await;
+    }
+
+    #[tokio::test]
+    async fn one_tenants_many_owners_count_as_one() {
+        let of = |tenant: &str, owner: &str| Caller {
+            tenant: TenantId(tenant.into()),
+            owner: Owner(owner.into()),
+        };
+        let admission = Arc::new(Admission::new(9, 9, 2, 1, 1));
+        let busy = admission.slot(&of("loud", "a")).await;
+        let order = Arc::new(Mutex::new(Vec::new()));
+        let mut waiting = Vec::new();
+        for caller in [of("loud", "b"), of("loud", "c"), of("calm", "d")] {
+            let (admission, order) = (admission.clone(), order.clone());
+            let mut slot = Box::pin(async move {
+                let slot = admission.slot(&caller).await;
+                order.lock().unwrap().push(caller.owner.0.to_string());
+                slot
+            });
+            // The tenant `loud` is at its cap; a free slot waits for somebody else.
+            let first = futures_util::poll!(&mut slot);
+            waiting.push((slot, first));
+        }
+        assert_eq!(*order.lock().unwrap(), ["d"]);
+        drop(busy);
+        let next = futures_util::poll!(&mut waiting[0].0);
+        assert!(next.is_ready());
+        assert!(futures_util::poll!(&mut waiting[1].0).is_pending());
     }
 }

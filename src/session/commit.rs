@@ -2,14 +2,19 @@
 
 use std::time::Duration;
 
+use tracing::Instrument;
+
 use crate::clock;
 use crate::fs::{ChangeSet, Tree};
 use crate::ids::{Caller, ExecId, Head, SandboxId, Sha256, Version};
+use crate::metrics::metrics;
 use crate::session::entry::store_error;
 use crate::session::guard::WriteGuard;
+use crate::session::operators::Growth;
 use crate::session::stop::Stop;
 use crate::session::{Inner, SessionError};
 use crate::store::{Commit, CommitOutcome, Resolution, Store, StoreError, StoreResult};
+use crate::telemetry::span;
 
 /// What belongs to a change set in the exec log.
 pub(crate) struct LogEntry<'a> {
@@ -40,6 +45,13 @@ impl Inner {
         cwd: Option<&str>,
         log: &LogEntry<'_>,
     ) -> Result<Settled, SessionError> {
+        let before = &guard.base.tree;
+        let grows = Growth {
+            sandboxes: 0,
+            entries: tree.entries().saturating_sub(before.entries()),
+            bytes: tree.bytes().saturating_sub(before.bytes()),
+        };
+        self.check_tenant_quota(&guard.session.tenant, grows)?;
         // From here on nothing ends the request any more; before, anything may.
         let _committing = guard.begin_commit(stop)?;
         let settled = self.send_commit(guard, changes, tree, cwd, log).await;
@@ -70,7 +82,10 @@ impl Inner {
             duration_ms: log.duration_ms,
             script_sha256: log.script_sha256,
         };
-        let (version, head) = match guard.session.store.commit(&commit).await {
+        let begun = clock::now();
+        let outcome = guard.session.store.commit(&commit).instrument(span!("commit")).await;
+        metrics().commits.note([("outcome", label(&outcome))], begun.elapsed());
+        let (version, head) = match outcome {
             Ok(CommitOutcome::Done { version }) => (version, new_head),
             Ok(CommitOutcome::Stale) => return Ok(Settled::Lost),
             Ok(CommitOutcome::Gone) => return Err(SessionError::NotFound),
@@ -104,6 +119,12 @@ impl Inner {
     ) -> Result<(Version, Head), SessionError> {
         let resolution =
             self.until_answered(|| store.resolve(sandbox, exec, request_id, &caller.owner.0)).await?;
+        let answer = match resolution {
+            Resolution::Applied { .. } => "applied",
+            Resolution::NotApplied => "not_applied",
+            Resolution::Gone => "gone",
+        };
+        metrics().resolved.one([("answer", answer)]);
         match resolution {
             Resolution::Applied { version, head } => Ok((version, head)),
             Resolution::NotApplied => Err(SessionError::StoreUnavailable),
@@ -135,5 +156,16 @@ impl Inner {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(500));
         }
+    }
+}
+
+/// How a commit went, for the metrics.
+fn label(outcome: &StoreResult<CommitOutcome>) -> &'static str {
+    match outcome {
+        Ok(CommitOutcome::Done { .. }) => "done",
+        Ok(CommitOutcome::Stale) => "conflict",
+        Ok(CommitOutcome::Gone) => "gone",
+        Err(StoreError::OutcomeUnknown(_)) => "reply_lost",
+        Err(StoreError::Unavailable(_) | StoreError::Inconsistent(_) | StoreError::Refused(_)) => "failed",
     }
 }

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use crate::ids::{SandboxId, TenantId};
 use crate::lease::InProcess;
 use crate::lease::driver::{AcquireError, Leases, RaiseError};
 use crate::lease::held::Held;
@@ -62,6 +63,9 @@ pub(crate) enum Lease {
 /// the expiry of leases that nobody uses any more.
 const RELEASE: Duration = Duration::from_secs(2);
 
+/// Stands for the whole tenant: no sandbox has this id, for theirs are random.
+const HOUSE: SandboxId = SandboxId(uuid::Uuid::nil());
+
 impl Coordination {
     /// Waits for the lease of the session's sandbox, at most until `deadline`. The request
     /// is ended as soon as the lease is lost.
@@ -120,6 +124,17 @@ impl Coordination {
         }
     }
 
+    /// The turn to keep house for a tenant, so that of several replicas one does it at a
+    /// time. `None`: another is at it, or the lease store is away; it can wait. What is
+    /// done is safe without the turn too.
+    pub(crate) async fn housekeeping(&self, tenant: &TenantId) -> Option<Housekeeping> {
+        let Self::Fleet { leases, .. } = self else { return Some(Housekeeping(None)) };
+        let key = LeaseKey { tenant: tenant.clone(), sandbox: HOUSE };
+        let acquired = leases.acquire(key, 0, WhenAway::Lose);
+        let held = tokio::time::timeout(RELEASE, acquired).await.ok()?.ok()?;
+        Some(Housekeeping(Some(held)))
+    }
+
     /// Whether hints save reads of the row.
     pub(crate) fn uses_hints(&self) -> bool {
         matches!(self, Self::Fleet { version_check: VersionCheck::Hint, .. })
@@ -166,6 +181,16 @@ impl Coordination {
         {
             tracing::warn!("not all leases could be given back; they expire by themselves");
         }
+    }
+}
+
+/// The turn to keep house; given back when dropped.
+pub(crate) struct Housekeeping(Option<Held>);
+
+impl Housekeeping {
+    /// Whether it is not lost.
+    pub(crate) fn stands(&self) -> bool {
+        self.0.as_ref().is_none_or(|held| held.check().is_ok())
     }
 }
 

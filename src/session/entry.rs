@@ -4,16 +4,19 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{RwLock, Semaphore};
+use tracing::Instrument;
 
 use crate::clock::{self, Instant};
 use crate::fs::Tree;
 use crate::ids::{Caller, Head, Ino, SandboxId, TenantId, Version};
 use crate::lease::verbs::Hint;
+use crate::metrics::metrics;
 use crate::session::SessionError;
 use crate::session::freshness::Probes;
 use crate::session::hint::hint_of;
 use crate::session::stop::Stop;
 use crate::store::{Loaded, SandboxRow, Store, StoreError};
+use crate::telemetry::span;
 
 /// A tree of one committed version, with the head that it was loaded at.
 #[derive(Clone, Debug)]
@@ -140,22 +143,30 @@ impl Session {
             return Ok(known);
         }
         let row = self.row(caller).await?;
+        let begun = clock::now();
+        let noted = |kind| metrics().trees.note([("kind", kind)], begun.elapsed());
         if let Some(base) = self.warm_at(row.head) {
+            noted("warm");
             return Ok(Fresh { base, row, cold: false });
         }
         let _flight = self.load.lock().await;
         // Another request may have loaded it meanwhile.
         if let Some(base) = self.warm_at(row.head) {
+            noted("shared");
             return Ok(Fresh { base, row, cold: false });
         }
         let warm = self.warm();
         let since = warm.as_ref().map(|base| (base.version, base.head));
-        let (row, loaded) = match self.store.load(self.sandbox, since).await {
+        let (row, loaded) = match self.store.load(self.sandbox, since).instrument(span!("load")).await {
             Ok(Some((row, loaded))) if row.owner == caller.owner => (row, loaded),
             Ok(Some(_) | None) => return Err(SessionError::NotFound),
             Err(error) => return Err(store_error(error)),
         };
         let cold = warm.is_none();
+        let kind = match &loaded {
+            Loaded::Full { .. } => "full",
+            Loaded::Delta(_) => "delta",
+        };
         let tree = match (loaded, &warm) {
             (Loaded::Full { inodes, dirents }, _) => Tree::from_rows(inodes, dirents),
             (Loaded::Delta(delta), Some(base)) => base.tree.apply(&delta),
@@ -166,6 +177,7 @@ impl Session {
         self.install_loaded(warm.as_ref(), &base);
         let row = Arc::new(row);
         self.note_row(&row);
+        noted(kind);
         Ok(Fresh { base, row, cold })
     }
 

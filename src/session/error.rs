@@ -135,3 +135,35 @@ pub enum SessionError {
     #[error("internal error")]
     Internal(String),
 }
+
+impl SessionError {
+    /// The kind of failure, from a small fixed set, for the metrics.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::NotFound
+            | Self::UnknownTenant
+            | Self::NameTaken(_)
+            | Self::Invalid(_)
+            | Self::Fs { .. }
+            | Self::EditNoMatch { .. }
+            | Self::EditNotUnique { .. }
+            | Self::EditBinary { .. }
+            | Self::EtagMismatch { .. }
+            | Self::VersionMismatch { .. }
+            | Self::ReadOnlyViolation { .. } => "refused",
+            Self::QueueFull { .. } => "queue_full",
+            Self::LeaseTimeout(_) => "lease_timeout",
+            Self::LeaseLost => "lease_lost",
+            Self::CoordinationUnavailable => "coordination_unavailable",
+            Self::Conflict => "conflict",
+            Self::Timeout { .. } => "timeout",
+            Self::Limit { .. } | Self::NoSpace { .. } => "limit",
+            Self::ShuttingDown => "shutting_down",
+            Self::ClientGone => "client_gone",
+            Self::StoreUnavailable => "store_unavailable",
+            Self::OutcomeUnknown => "outcome_unknown",
+            Self::Internal(_) => "internal",
+        }
+    }
+}

@@ -9,6 +9,7 @@ use crate::clock;
 use crate::exec::{LiveEvent, Output};
 use crate::fs::{Mode, Tree};
 use crate::ids::{Caller, SandboxId, Sha256};
+use crate::metrics::metrics;
 use crate::session::admission::RunSlot;
 use crate::session::commit::{LogEntry, Settled};
 use crate::session::entry::{Base, Session};
@@ -34,15 +35,19 @@ impl super::Service {
         request: ExecRequest,
         live: Option<mpsc::Sender<LiveEvent>>,
     ) -> Result<ExecReply, SessionError> {
-        self.in_task(caller, request_id, sandbox, move |inner, request_of, session| async move {
-            match request.mode {
-                ExecMode::Write => inner.write_exec(request_of, session, request, live).await,
-                ExecMode::Read { snapshot } => {
-                    inner.read_exec(request_of, session, request, snapshot, live).await
+        let (begun, mode) = (clock::now(), mode_label(request.mode));
+        let running =
+            self.in_task(caller, request_id, sandbox, move |inner, request_of, session| async move {
+                match request.mode {
+                    ExecMode::Write => inner.write_exec(request_of, session, request, live).await,
+                    ExecMode::Read { snapshot } => {
+                        inner.read_exec(request_of, session, request, snapshot, live).await
+                    }
                 }
-            }
-        })
-        .await
+            });
+        let result = running.await;
+        metrics().execs.note([("mode", mode), ("outcome", outcome_label(&result))], begun.elapsed());
+        result
     }
 }
 
@@ -54,10 +59,12 @@ impl Inner {
         of: &mut Request,
         session: Arc<Session>,
     ) -> Result<(WriteGuard, RunSlot, Deadline), SessionError> {
+        let begun = clock::now();
         let deadline = Deadline::after(self.settings.acquire_timeout);
         let guard = WriteGuard::acquire(self, session, &of.caller, &of.stop, deadline).await?;
         let slot = of.stop.wait(deadline, self.admission.slot(&of.caller)).await?;
         of.begun();
+        metrics().exec_wait.note([("mode", "write")], begun.elapsed());
         Ok((guard, slot, deadline))
     }
 
@@ -114,6 +121,7 @@ impl Inner {
             if output.left() || left.is_zero() {
                 return Err(SessionError::Conflict);
             }
+            metrics().reruns.one([]);
             guard.again(&self, &of.caller, &of.stop, runs, deadline).await?;
             check_expected(&guard.row, request.expect)?;
             drop(output.take());
@@ -196,11 +204,13 @@ impl Inner {
         snapshot: bool,
         live: Option<mpsc::Sender<LiveEvent>>,
     ) -> Result<ExecReply, SessionError> {
+        let begun = clock::now();
         let deadline = Deadline::after(self.settings.acquire_timeout);
         let fresh = read_base(&self, &session, &of.caller, &of.stop, deadline, snapshot).await?;
         check_expected(&fresh.row, request.expect)?;
         let _slot = of.stop.wait(deadline, self.admission.slot(&of.caller)).await?;
         of.begun();
+        metrics().exec_wait.note([("mode", "read")], begun.elapsed());
         let output = self.output(live.as_ref());
         if let Some(live) = live {
             let _ = live.send(LiveEvent::Started).await;
@@ -292,4 +302,20 @@ pub(crate) fn check_expected(row: &SandboxRow, expect: Option<Expect>) -> Result
 /// Time that is left of `total` after `spent`.
 pub(crate) fn remaining(total: Duration, since: clock::Instant) -> Duration {
     total.saturating_sub(since.elapsed())
+}
+
+fn mode_label(mode: ExecMode) -> &'static str {
+    match mode {
+        ExecMode::Write => "write",
+        ExecMode::Read { .. } => "read",
+    }
+}
+
+/// What an exec came to, for the metrics.
+fn outcome_label(result: &Result<ExecReply, SessionError>) -> &'static str {
+    match result {
+        Ok(reply) if reply.committed => "committed",
+        Ok(_) => "unchanged",
+        Err(error) => error.kind(),
+    }
 }

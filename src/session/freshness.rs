@@ -6,10 +6,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::OnceCell;
+use tracing::Instrument;
 
+use crate::clock;
 use crate::ids::SandboxId;
+use crate::metrics::metrics;
 use crate::session::SessionError;
 use crate::store::{SandboxRow, Store, StoreError};
+use crate::telemetry::span;
 
 /// Result of a probe as a whole cohort sees it.
 type Probed = Result<Option<Arc<SandboxRow>>, ProbeFailed>;
@@ -43,7 +47,10 @@ impl Probes {
             .get_or_init(|| async {
                 let _turn = self.turn.lock().await;
                 self.close(&cohort);
-                match store.probe(sandbox).await {
+                let begun = clock::now();
+                let row = store.probe(sandbox).instrument(span!("probe")).await;
+                metrics().probes.note([], begun.elapsed());
+                match row {
                     Ok(row) => Ok(row.map(Arc::new)),
                     Err(StoreError::Unavailable(_) | StoreError::OutcomeUnknown(_)) => {
                         Err(ProbeFailed::Unavailable)

@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedRwLockWriteGuard, OwnedSemaphorePermit};
+use tracing::Instrument;
 
+use crate::clock;
 use crate::fs::Tree;
 use crate::ids::{Caller, Head, Ino, Version};
 use crate::lease::verbs::Parting;
+use crate::metrics::metrics;
 use crate::random;
 use crate::session::coordination::Lease;
 use crate::session::entry::{Base, Fresh, Session};
@@ -18,6 +21,7 @@ use crate::session::hint::hint_of;
 use crate::session::stop::{Committing, Deadline, Running, Stop};
 use crate::session::{Inner, SessionError};
 use crate::store::SandboxRow;
+use crate::telemetry::span;
 
 /// The right to run and commit one write after the other on one sandbox.
 pub(crate) struct WriteGuard {
@@ -178,7 +182,10 @@ impl Inner {
         if self.coordination.wants_row() && !session.is_known() {
             stop.wait(deadline, session.row(caller)).await??;
         }
-        self.coordination.acquire(session, stop, deadline).await
+        let begun = clock::now();
+        let lease = self.coordination.acquire(session, stop, deadline).instrument(span!("lease")).await;
+        metrics().lease_wait.note([], begun.elapsed());
+        lease
     }
 }
 

@@ -120,7 +120,7 @@ impl Service {
         self.inner.background.close();
         self.inner.background.wait().await;
         self.inner.coordination.close().await;
-        for store in self.inner.stores.values() {
+        for (_, store) in self.inner.tenants.in_use() {
             store.close().await;
         }
     }
@@ -132,14 +132,29 @@ impl Service {
         if self.inner.lifecycle.is_draining() {
             lacks.push("the server is shutting down".to_owned());
         }
-        for (tenant, store) in &self.inner.stores {
-            if let Err(error) = store.ping().await {
-                tracing::warn!(tenant = %tenant, error = %error, "the store does not answer");
+        let in_use = self.inner.tenants.in_use();
+        let answers = futures_util::future::join_all(in_use.iter().map(|(_, store)| store.ping())).await;
+        let mut away: Vec<_> = self.inner.tenants.failed();
+        let mut serves_some = in_use.is_empty() && away.is_empty();
+        for ((tenant, _), answer) in in_use.iter().zip(answers) {
+            match answer {
+                Ok(()) => serves_some = true,
+                Err(error) => {
+                    tracing::warn!(tenant = %tenant, error = %error, "the store does not answer");
+                    away.push(tenant.clone());
+                }
+            }
+        }
+        // As long as one tenant can be served, the others' requests are answered one by one.
+        for tenant in away {
+            if serves_some {
+                degraded.push(format!("store of tenant {tenant}"));
+            } else {
                 lacks.push(format!("the store of tenant {tenant} does not answer"));
             }
         }
         match self.inner.coordination.reachable().await {
-            Some((false, WhenDown::Degrade)) => degraded.push("redis"),
+            Some((false, WhenDown::Degrade)) => degraded.push("redis".to_owned()),
             Some((false, WhenDown::Refuse)) => lacks.push("the lease server does not answer".to_owned()),
             Some((true, _)) | None => {}
         }
@@ -153,5 +168,5 @@ pub struct Readiness {
     /// What it lacks; empty when it can.
     pub lacks: Vec<String>,
     /// What is away while it serves all the same.
-    pub degraded: Vec<&'static str>,
+    pub degraded: Vec<String>,
 }

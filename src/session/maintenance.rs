@@ -1,14 +1,15 @@
 //! Housekeeping: the reaper of idle sessions, retention of history, purge of deleted
-//! sandboxes, garbage collection of contents on request.
+//! sandboxes, garbage collection of contents.
 
 use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
 use crate::clock;
+use crate::metrics::metrics;
 use crate::session::entry::store_error;
 use crate::session::{Inner, Service, SessionError};
-use crate::store::{GcReport, Retention};
+use crate::store::{GcReport, Retention, Store, StoreResult};
 
 /// Sandboxes treated in one transaction of maintenance.
 const BATCH: u32 = 100;
@@ -20,8 +21,31 @@ const LOG_AGE: Duration = Duration::from_hours(30 * 24);
 const PURGE_AGE: Duration = Duration::from_hours(1);
 
 impl Service {
-    /// Starts reaper and maintenance; they end with the service.
+    /// Starts reaper, maintenance and garbage collection; they end with the service. Of
+    /// several replicas one at a time does the last two.
     pub fn start_housekeeping(&self) {
+        let service = self.clone();
+        self.inner.background.spawn(async move {
+            tokio::select! {
+                () = service.inner.lifecycle.draining() => {}
+                () = service.inner.refresh_tenants() => {}
+            }
+        });
+        let service = self.clone();
+        self.inner.background.spawn(async move {
+            let inner = &service.inner;
+            let every = inner.settings.collect_every;
+            let mut collect = tokio::time::interval_at(clock::now() + every, every);
+            loop {
+                tokio::select! {
+                    () = inner.lifecycle.draining() => return,
+                    _ = collect.tick() => tokio::select! {
+                        () = inner.lifecycle.draining() => return,
+                        () = inner.collect() => {}
+                    },
+                }
+            }
+        });
         let service = self.clone();
         self.inner.background.spawn(async move {
             let inner = &service.inner;
@@ -44,20 +68,13 @@ impl Service {
     /// One collection of contents that no version names and nobody has referenced for
     /// `grace`, over all tenants.
     pub async fn collect_garbage(&self, grace: Duration) -> Result<GcReport, SessionError> {
-        let before = clock::wall_ns().saturating_sub(grace.as_nanos() as i64);
         let mut total = GcReport::default();
-        for store in self.inner.stores.values() {
-            loop {
-                let round = store.gc_blobs(before, BATCH * 10).await.map_err(store_error)?;
-                total.candidates += round.candidates;
-                total.deleted += round.deleted;
-                total.bytes += round.bytes;
-                total.spared += round.spared;
-                // Spared ones would come again: only progress is a reason to go on.
-                if round.deleted == 0 {
-                    break;
-                }
-            }
+        for (_, store) in self.inner.tenants.in_use() {
+            let done = collect(store.as_ref(), grace, || true).await.map_err(store_error)?;
+            total.candidates += done.candidates;
+            total.deleted += done.deleted;
+            total.bytes += done.bytes;
+            total.spared += done.spared;
         }
         Ok(total)
     }
@@ -79,10 +96,10 @@ impl Inner {
     /// work in flight.
     async fn reap(&self) -> usize {
         let sessions = self.registry.all();
-        for (tenant, store) in &self.stores {
+        for (tenant, store) in self.tenants.in_use() {
             let used: Vec<_> = sessions
                 .iter()
-                .filter(|session| session.tenant == *tenant)
+                .filter(|session| session.tenant == tenant)
                 .filter_map(|session| Some((session.sandbox, session.take_reader_note()?)))
                 .collect();
             if let Err(error) = store.touch(&used).await {
@@ -118,6 +135,25 @@ impl Inner {
         evicted
     }
 
+    /// Garbage collection of every tenant that no other replica is at.
+    async fn collect(&self) {
+        for (tenant, store) in self.tenants.in_use() {
+            let Some(turn) = self.coordination.housekeeping(&tenant).await else { continue };
+            let begun = clock::now();
+            match collect(store.as_ref(), self.settings.collect_grace, || turn.stands()).await {
+                Ok(report) => tracing::info!(
+                    tenant = %tenant,
+                    deleted = report.deleted,
+                    bytes = report.bytes,
+                    spared = report.spared,
+                    duration_ms = begun.elapsed().as_millis() as u64,
+                    "contents that nothing names were collected"
+                ),
+                Err(error) => tracing::warn!(tenant = %tenant, error = %error, "garbage collection failed"),
+            }
+        }
+    }
+
     async fn maintain(&self) -> u64 {
         let now = clock::wall_ns();
         let ago = |age: Duration| now.saturating_sub(age.as_nanos() as i64);
@@ -129,7 +165,8 @@ impl Inner {
             log_older_than_ns: ago(LOG_AGE),
         };
         let mut dropped = 0;
-        for (tenant, store) in &self.stores {
+        for (tenant, store) in self.tenants.in_use() {
+            let Some(_turn) = self.coordination.housekeeping(&tenant).await else { continue };
             let pruned = store.prune_history(&retention, BATCH).await;
             let purged = store.purge_deleted(ago(PURGE_AGE), BATCH).await;
             for result in [pruned, purged] {
@@ -140,5 +177,23 @@ impl Inner {
             }
         }
         dropped
+    }
+}
+
+/// Collects as long as there is something to collect and `goes_on` says so.
+async fn collect(store: &dyn Store, grace: Duration, goes_on: impl Fn() -> bool) -> StoreResult<GcReport> {
+    let before = clock::wall_ns().saturating_sub(grace.as_nanos() as i64);
+    let mut total = GcReport::default();
+    loop {
+        let round = store.gc_blobs(before, BATCH * 10).await?;
+        metrics().collected.add([], round.deleted);
+        total.candidates += round.candidates;
+        total.deleted += round.deleted;
+        total.bytes += round.bytes;
+        total.spared += round.spared;
+        // Spared ones would come again: only progress is a reason to go on.
+        if round.deleted == 0 || !goes_on() {
+            return Ok(total);
+        }
     }
 }

@@ -5,13 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tracing::Instrument;
+
 use crate::exec::{End, Ended, Job, Output};
 use crate::fs::{ContentSource, Errno, Fatal, Mode, NodeBody};
+use crate::metrics::metrics;
 use crate::session::entry::Base;
 use crate::session::guard::WriteGuard;
 use crate::session::stop::Stop;
 use crate::session::{Inner, SessionError};
 use crate::store::SandboxRow;
+use crate::telemetry::span;
 
 /// A script and the state that it runs on.
 pub(crate) struct Run<'a> {
@@ -70,8 +74,10 @@ impl Inner {
             Some(guard) => guard.start(stop)?,
             None => stop.start()?,
         };
-        let ended = self.interpreter.run(job, running.control.clone()).await;
+        let ended = self.interpreter.run(job, running.control.clone()).instrument(span!("script")).await;
         drop(running);
+        let mode = if run.guard.is_some() { "write" } else { "read" };
+        metrics().scripts.note([("mode", mode)], ended.duration);
         let output = || Box::new(run.output.take());
         match &ended.end {
             End::Exited(code) => Ok(Finished { exit_code: *code, ended }),

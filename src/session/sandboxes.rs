@@ -6,6 +6,7 @@ use crate::clock;
 use crate::fs::{ChangeSet, Fatal, Mode, Tree, WorkingCopy};
 use crate::ids::{Caller, ExecId, Head, SandboxId};
 use crate::session::entry::{Base, Session, store_error};
+use crate::session::operators::Growth;
 use crate::session::stop::{Cause, Deadline};
 use crate::session::types::{Create, Network};
 use crate::session::{Inner, Page, Patch, SandboxRow, Service, SessionError};
@@ -25,7 +26,7 @@ impl Service {
         if create.unique && create.name.is_none() {
             return Err(SessionError::Invalid("unique: needs a name".into()));
         }
-        let store = self.inner.store(&caller.tenant)?.clone();
+        let store = self.inner.tenants.store(&caller.tenant).await?;
         if self.inner.lifecycle.is_draining() {
             return Err(SessionError::ShuttingDown);
         }
@@ -33,6 +34,8 @@ impl Service {
         // A task of its own, as for every write: a dropped handler leaves nothing half done.
         let task = tokio::spawn(async move {
             let (tree, first) = inner.first_tree(&caller, create.files).await?;
+            let grows = Growth { sandboxes: 1, entries: tree.entries(), bytes: tree.bytes() };
+            inner.check_tenant_quota(&caller.tenant, grows)?;
             let new = NewSandbox {
                 id: SandboxId::random(),
                 owner: caller.owner.clone(),
@@ -77,12 +80,14 @@ impl Service {
 
     /// Own live sandboxes, newest first.
     pub async fn list(&self, caller: &Caller, page: &Page) -> Result<Vec<SandboxRow>, SessionError> {
-        self.inner.store(&caller.tenant)?.list(&caller.owner, page).await.map_err(store_error)
+        let store = self.inner.tenants.store(&caller.tenant).await?;
+        store.list(&caller.owner, page).await.map_err(store_error)
     }
 
     /// The row as the store has it now.
     pub async fn get(&self, caller: &Caller, sandbox: SandboxId) -> Result<SandboxRow, SessionError> {
-        let row = self.inner.store(&caller.tenant)?.probe(sandbox).await.map_err(store_error)?;
+        let store = self.inner.tenants.store(&caller.tenant).await?;
+        let row = store.probe(sandbox).await.map_err(store_error)?;
         row.filter(|row| row.owner == caller.owner).ok_or(SessionError::NotFound)
     }
 
@@ -93,7 +98,7 @@ impl Service {
         sandbox: SandboxId,
         patch: Patch,
     ) -> Result<SandboxRow, SessionError> {
-        let store = self.inner.store(&caller.tenant)?;
+        let store = self.inner.tenants.store(&caller.tenant).await?;
         // Not one of the registry: an id that leads nowhere must not stay there.
         let session = Session::new(caller.tenant.clone(), sandbox, store.clone());
         self.inner.void_hint(&session, caller).await?;
@@ -164,8 +169,11 @@ impl Inner {
             let whole = tree.whole(next_ino, Vec::new());
             return Ok((tree, whole));
         }
-        let session =
-            Session::new(caller.tenant.clone(), SandboxId::random(), self.store(&caller.tenant)?.clone());
+        let session = Session::new(
+            caller.tenant.clone(),
+            SandboxId::random(),
+            self.tenants.store(&caller.tenant).await?,
+        );
         let content = self.content(&session);
         let quota = self.settings.quota;
         let built = tokio::task::spawn_blocking(move || {

@@ -4,6 +4,17 @@ use std::time::Duration;
 
 use crate::fs::Quota;
 
+/// What one tenant may hold; `None`: no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantQuota {
+    /// Live sandboxes.
+    pub sandboxes: Option<u64>,
+    /// Inodes of all of them.
+    pub entries: Option<u64>,
+    /// Sum of their file sizes.
+    pub bytes: Option<u64>,
+}
+
 /// Limits and times of the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -15,10 +26,14 @@ pub struct Settings {
     pub queue_per_owner: usize,
     /// Scripts that run at once.
     pub max_execs: usize,
+    /// Scripts of one tenant that run at once.
+    pub max_execs_per_tenant: usize,
     /// Scripts of one owner that run at once.
     pub max_execs_per_owner: usize,
     /// Limits of each sandbox and exec.
     pub quota: Quota,
+    /// Limits of each tenant.
+    pub tenant_quota: TenantQuota,
     /// Bytes kept of stdout and of stderr.
     pub output_limit: usize,
     /// A session idle for longer is evicted.
@@ -45,6 +60,10 @@ pub struct Settings {
     pub reap_every: Duration,
     /// Time between two rounds of retention and purge.
     pub maintain_every: Duration,
+    /// Time between two rounds of garbage collection.
+    pub collect_every: Duration,
+    /// Age at which a content that nothing names is deleted.
+    pub collect_grace: Duration,
 }
 
 impl Default for Settings {
@@ -55,8 +74,10 @@ impl Default for Settings {
             queue_per_sandbox: 1024,
             queue_per_owner: 4096,
             max_execs: 64,
+            max_execs_per_tenant: 64,
             max_execs_per_owner: 32,
             quota: Quota { entries: 200_000, bytes: 1024 * MIB, file_bytes: 256 * MIB, memory: 256 * MIB },
+            tenant_quota: TenantQuota::default(),
             output_limit: 16 << 20,
             session_idle: Duration::from_mins(10),
             path_cache_bytes: 50 * MIB,
@@ -70,6 +91,8 @@ impl Default for Settings {
             history_bytes: 1024 * MIB,
             reap_every: Duration::from_mins(1),
             maintain_every: Duration::from_mins(10),
+            collect_every: Duration::from_hours(1),
+            collect_grace: Duration::from_hours(24),
         }
     }
 }

@@ -99,6 +99,25 @@ pub struct ExecReply {
     pub warnings: Vec<String>,
 }
 
+/// A sandbox that is warm on this replica.
+#[derive(Clone, Debug)]
+pub struct WarmSession {
+    /// Its tenant.
+    pub tenant: String,
+    /// Its id.
+    pub sandbox: String,
+    /// Version of the tree at hand; `None` when none is.
+    pub version: Option<Version>,
+    /// Entries of that tree.
+    pub entries: u64,
+    /// Estimated bytes of that tree.
+    pub tree_bytes: u64,
+    /// Since the last request.
+    pub idle: Duration,
+    /// Whether a write holds the turn.
+    pub writing: bool,
+}
+
 /// A batch.
 #[derive(Clone, Debug)]
 pub struct BatchRequest {

@@ -246,3 +246,53 @@ pub enum Verdict {
     /// `serve` refuses to start.
     Refuse,
 }
+
+/// Tokens that are no longer accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Revoked {
+    /// The one of this id.
+    Jti(String),
+    /// Those of this owner that were made up to the moment of the revocation.
+    Sub(Owner),
+}
+
+impl Revoked {
+    /// As (kind, value) of a row.
+    #[must_use]
+    pub fn parts(&self) -> (&'static str, &str) {
+        match self {
+            Self::Jti(id) => ("jti", id),
+            Self::Sub(owner) => ("sub", &owner.0),
+        }
+    }
+
+    /// From a row; `None` for a kind that is not known.
+    #[must_use]
+    pub fn from_parts(kind: &str, value: String) -> Option<Self> {
+        match kind {
+            "jti" => Some(Self::Jti(value)),
+            "sub" => Some(Self::Sub(Owner(value.into()))),
+            _ => None,
+        }
+    }
+}
+
+/// One entry of the list of revoked tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revocation {
+    /// Which tokens.
+    pub what: Revoked,
+    /// When; wall ns.
+    pub at_ns: i64,
+}
+
+/// What the live sandboxes of a tenant hold together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// How many there are.
+    pub sandboxes: u64,
+    /// Their inodes.
+    pub entries: u64,
+    /// Sum of their file sizes; a content that several name counts each time.
+    pub bytes: u64,
+}

@@ -14,6 +14,7 @@ mod error;
 mod load;
 mod maintenance;
 mod migrate;
+mod operators;
 mod pool;
 mod resolve;
 mod rows;
@@ -33,8 +34,8 @@ use self::pool::{PgQuery, Pool};
 use crate::fs::change_set::ChangeSet;
 use crate::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 use crate::store::{
-    Check, Commit, CommitOutcome, Created, GcReport, Loaded, NewSandbox, Options, Page, Patch, Patched,
-    Resolution, Retention, SandboxRow, Store, StoreError, StoreResult,
+    Check, Commit, CommitOutcome, Connections, Created, GcReport, Loaded, NewSandbox, Options, Page, Patch,
+    Patched, Resolution, Retention, Revocation, SandboxRow, Store, StoreError, StoreResult, Usage,
 };
 
 /// A call that touches a few rows by key.
@@ -180,6 +181,22 @@ impl Store for PostgresStore {
         sandboxes::delete(self, owner, sandbox).await
     }
 
+    async fn list_all(&self, owner: Option<&Owner>, page: &Page) -> StoreResult<Vec<SandboxRow>> {
+        operators::list_all(self, owner, page).await
+    }
+
+    async fn revoke(&self, revocation: &Revocation) -> StoreResult<()> {
+        operators::revoke(self, revocation).await
+    }
+
+    async fn revocations(&self) -> StoreResult<Vec<Revocation>> {
+        operators::revocations(self).await
+    }
+
+    async fn usage(&self) -> StoreResult<Usage> {
+        operators::usage(self).await
+    }
+
     async fn touch(&self, used: &[(SandboxId, i64)]) -> StoreResult<()> {
         sandboxes::touch(self, used).await
     }
@@ -206,6 +223,10 @@ impl Store for PostgresStore {
 
     async fn close(&self) {
         self.pool.close().await;
+    }
+
+    fn connections(&self) -> Connections {
+        self.pool.connections()
     }
 
     fn statements(&self) -> u64 {

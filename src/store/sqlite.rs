@@ -14,6 +14,7 @@ mod folder;
 mod load;
 mod maintenance;
 mod migrate;
+mod operators;
 mod resolve;
 mod rows;
 mod sandboxes;
@@ -31,7 +32,7 @@ use crate::fs::change_set::ChangeSet;
 use crate::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 use crate::store::{
     Check, Commit, CommitOutcome, Created, GcReport, Loaded, NewSandbox, Options, Page, Patch, Patched,
-    Resolution, Retention, SandboxRow, Store, StoreError, StoreResult,
+    Resolution, Retention, Revocation, SandboxRow, Store, StoreError, StoreResult, Usage,
 };
 
 /// A call that touches a few rows by key.
@@ -148,6 +149,22 @@ impl Store for SqliteStore {
 
     async fn delete(&self, owner: &Owner, sandbox: SandboxId) -> StoreResult<bool> {
         sandboxes::delete(&self.db, owner, sandbox).await
+    }
+
+    async fn list_all(&self, owner: Option<&Owner>, page: &Page) -> StoreResult<Vec<SandboxRow>> {
+        operators::list_all(&self.db, owner, page).await
+    }
+
+    async fn revoke(&self, revocation: &Revocation) -> StoreResult<()> {
+        operators::revoke(&self.db, revocation).await
+    }
+
+    async fn revocations(&self) -> StoreResult<Vec<Revocation>> {
+        operators::revocations(&self.db).await
+    }
+
+    async fn usage(&self) -> StoreResult<Usage> {
+        operators::usage(&self.db).await
     }
 
     async fn touch(&self, used: &[(SandboxId, i64)]) -> StoreResult<()> {

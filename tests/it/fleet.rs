@@ -7,6 +7,7 @@ mod deletion;
 mod faults;
 mod figures;
 mod hints;
+mod housekeeping;
 mod inject;
 mod record;
 mod record_checks;

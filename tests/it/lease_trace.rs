@@ -77,7 +77,7 @@ const DOCTORED: &[Doctored] = &[
     ("an answer given twice", |m| m.repeat_a("Released"), "an answer to call"),
     (
         "an answer of another kind",
-        |m| m.edit_a("Granted", r#"{"Acquired":{"fence":1}}"#, r#""Released""#),
+        |m| m.edit_a("Granted", r#"{"Acquired":{"fence":1,"hint":null}}"#, r#""Released""#),
         "Released is no answer to Acquire",
     ),
     (

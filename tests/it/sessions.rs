@@ -67,7 +67,7 @@ impl Rig {
             HashMap::from([(TenantId("default".into()), gates.clone() as Arc<dyn Store>)]);
         let interpreter = Arc::new(BashInterpreter::new(settings.max_execs));
         let cache = Arc::new(ContentCache::new(64 << 20));
-        let service = Service::coordinated(settings, stores, interpreter, cache, coordination);
+        let service = Service::coordinated(settings, stores.into(), interpreter, cache, coordination);
         let caller = Caller { tenant: TenantId("default".into()), owner: Owner("tester".into()) };
         Self { service, gates, caller }
     }

@@ -6,6 +6,7 @@ mod audit;
 mod commits;
 mod contents;
 mod maintenance;
+mod operators;
 mod races;
 mod rig;
 mod rig_memory;
@@ -69,6 +70,10 @@ cases! {
             of_writers_that_saw_the_same_head_one_wins,
             writers_of_the_same_contents_in_opposite_order_all_commit,
             a_load_is_of_one_version_while_writers_run;
+        operators:
+            all_owners_are_listed_in_pages,
+            a_revocation_is_kept_with_its_latest_moment,
+            usage_counts_what_lives;
     }
     databases {
         contents:

@@ -19,13 +19,20 @@ const BASE64: &str = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2
 
 /// What fields may not be together; a schema each, and what must not match it.
 #[must_use]
-pub fn exclusions() -> [(&'static str, Value); 4] {
+pub fn exclusions() -> [(&'static str, Value); 5] {
     let truthy = json!({"const": true});
     [
         ("CreateSandbox", json!({"required": ["unique"], "properties": {"unique": truthy, "name": false}})),
         (
             "PatchSandbox",
             json!({"required": ["unique", "name"], "properties": {"unique": truthy, "name": {"type": "null"}}}),
+        ),
+        (
+            "Revoke",
+            json!({"anyOf": [
+                {"required": ["jti", "sub"]},
+                {"not": {"anyOf": [{"required": ["jti"]}, {"required": ["sub"]}]}},
+            ]}),
         ),
         (
             "Exec",
@@ -96,6 +103,21 @@ pub struct IssueToken {
     /// How long it is valid.
     #[schema(required = false, default = "30d")]
     pub expires_in: Lifetime,
+}
+
+/// Which tokens to revoke: one of `jti` and `sub`.
+#[derive(ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Revoke {
+    /// The token of this id.
+    #[schema(required = false, pattern = "^[^\\u0000]+$")]
+    pub jti: String,
+    /// All tokens of this owner that were made until now.
+    #[schema(required = false, pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", max_length = 256)]
+    pub sub: String,
+    /// The tenant.
+    #[schema(required = false, pattern = "^[A-Za-z0-9_-]{1,64}$", default = "default")]
+    pub tenant: String,
 }
 
 /// How long a token is valid.

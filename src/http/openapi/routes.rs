@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::operation::{Access, Operation};
-use super::requests::{CreateSandbox, IssueToken, PatchSandbox};
+use super::requests::{CreateSandbox, IssueToken, PatchSandbox, Revoke};
 use crate::http::wire;
 
 /// The operations.
@@ -33,7 +33,60 @@ pub fn operations() -> Vec<Operation> {
         ),
     ];
     all.extend(sandboxes());
+    all.extend(operators());
     all
+}
+
+fn operators() -> Vec<Operation> {
+    let new = |method, path, names, about: &str| {
+        let secret = Access::Secret("adminSecret");
+        Operation::new(secret, method, path, names, about).codes(&[
+            "FORBIDDEN",
+            "RATE_LIMITED",
+            "UNKNOWN_FIELD",
+            "AUTH_UNKNOWN_TENANT",
+            "STORE_UNAVAILABLE",
+        ])
+    };
+    let tenant = || json!({"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$", "default": "default"});
+    vec![
+        new(
+            "get",
+            "/v1/admin/sandboxes",
+            ("operators", "listAllSandboxes", "List the sandboxes of all owners"),
+            "Of one tenant, newest first.",
+        )
+        .query("tenant", tenant(), "Which tenant.")
+        .query("owner", json!({"type": "string", "minLength": 1}), "Those of this owner alone.")
+        .query(
+            "limit",
+            json!({"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}),
+            "Sandboxes of one page.",
+        )
+        .query("cursor", json!({"type": "string", "format": "cursor"}), "`nextCursor` of the page before.")
+        .reply::<wire::SandboxPage>(200, "A page."),
+        new(
+            "delete",
+            "/v1/admin/sandboxes/{id}",
+            ("operators", "deleteAnySandbox", "Delete a sandbox, whoever owns it"),
+            "As its owner would.",
+        )
+        .query("tenant", tenant(), "Which tenant.")
+        .query("force", json!({"type": "boolean", "default": false}), "End a running script.")
+        .answer(204, "It is gone.", None, json!({}))
+        .codes(super::operation::TURN)
+        .codes(&["CONFLICT", "OUTCOME_UNKNOWN"]),
+        new(
+            "post",
+            "/v1/admin/revoke",
+            ("operators", "revoke", "Revoke tokens"),
+            "One by its `jti`, or with `sub` all of an owner that were made until now. Effective here at \
+             once, on other replicas within 30 s.",
+        )
+        .json::<Revoke>(true, json!({"sub": "alice"}))
+        .reply::<wire::Revoked>(200, "They are revoked.")
+        .codes(&["OUTCOME_UNKNOWN"]),
+    ]
 }
 
 fn text() -> Value {
@@ -50,7 +103,7 @@ fn issue(path: &'static str, id: &str, access: Access, summary: &str) -> Operati
     Operation::new(access, "post", path, ("tokens", id, summary), about)
         .json::<IssueToken>(true, json!({"sub": "alice", "expiresIn": "24h"}))
         .reply::<wire::Token>(201, "The token.")
-        .codes(&["FORBIDDEN", "AUTH_INVALID", "AUTH_UNKNOWN_TENANT"])
+        .codes(&["FORBIDDEN", "RATE_LIMITED", "AUTH_INVALID", "AUTH_UNKNOWN_TENANT"])
 }
 
 fn sandboxes() -> Vec<Operation> {

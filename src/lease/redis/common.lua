@@ -8,6 +8,9 @@ local MAX_FENCE = 2 ^ 52
 -- knows the highest token that committed.
 local FENCE_MS = 86400000
 local MAX_LEASE_MS = 3600000
+-- A confirmed lease stands as long as its owner's liveness, and each heartbeat confirms it
+-- anew. When its owner is gone and nobody asks for the sandbox again, the key ends so.
+local CONFIRMED_MS = 3600000
 
 local function text(key)
   local value = redis.pcall('GET', key)
@@ -53,7 +56,7 @@ local function put(key, claim, fence, kind, ms)
   if kind == 'e' then
     redis.call('SET', key, value, 'PX', ms)
   else
-    redis.call('SET', key, value)
+    redis.call('SET', key, value, 'PX', CONFIRMED_MS)
   end
 end
 
@@ -197,6 +200,8 @@ local function keep(key, fences, claim, fence, kind, ms)
       else
         redis.call('PEXPIRE', key, held.ms)
       end
+    elseif kind == 'c' then
+      redis.call('PEXPIRE', key, CONFIRMED_MS)
     end
     return 1
   end

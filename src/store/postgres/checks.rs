@@ -12,7 +12,7 @@ use crate::store::open::SCHEMA_VERSION;
 use crate::store::{Check, StoreResult, Verdict};
 
 /// Tables that hold what users wrote.
-const TENANT_TABLES: [&str; 5] = ["sandboxes", "inodes", "dirents", "exec_log", "blobs"];
+const TENANT_TABLES: [&str; 6] = ["sandboxes", "inodes", "dirents", "exec_log", "blobs", "revocations"];
 /// Oldest server that is tested.
 const OLDEST_SERVER: i32 = 150_000;
 

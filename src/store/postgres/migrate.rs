@@ -22,11 +22,18 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    oldest_binary: 1,
-    sql: include_str!("../../../migrations/postgres/0001_first.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        oldest_binary: 1,
+        sql: include_str!("../../../migrations/postgres/0001_first.sql"),
+    },
+    Migration {
+        version: 2,
+        oldest_binary: 1,
+        sql: include_str!("../../../migrations/postgres/0002_operators.sql"),
+    },
+];
 
 /// What the database says about its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,7 +141,7 @@ async fn in_transaction(conn: &mut Conn, grant_to: Option<&str>) -> Result<i32, 
         let sql = format!(
             "GRANT USAGE ON SCHEMA {schema} TO {role}; \
              GRANT SELECT ON sqlfs_schema TO {role}; \
-             GRANT SELECT, INSERT, UPDATE ON sandboxes TO {role}; \
+             GRANT SELECT, INSERT, UPDATE ON sandboxes, revocations TO {role}; \
              GRANT SELECT, INSERT, UPDATE, DELETE ON inodes, dirents, exec_log, blobs TO {role}"
         );
         conn.run_owned(SHORT, sql).await?;

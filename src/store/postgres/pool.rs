@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::error::{CallError, Failure};
 use crate::clock::{self, Instant};
+use crate::store::Connections;
 
 /// The longest that a caller waits for a connection, opening one included.
 const TAKE: Duration = Duration::from_secs(5);
@@ -32,6 +33,7 @@ pub(super) type PgQuery<'q> = Query<'q, Postgres, PgArguments>;
 #[derive(Debug)]
 pub(super) struct Pool {
     options: PgConnectOptions,
+    size: usize,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle>>,
     statements: AtomicU64,
@@ -51,9 +53,11 @@ struct Idle {
 
 impl Pool {
     pub(super) fn new(options: PgConnectOptions, size: u32) -> Arc<Self> {
+        let size = size.max(1) as usize;
         Arc::new(Self {
             options,
-            permits: Arc::new(Semaphore::new(size.max(1) as usize)),
+            size,
+            permits: Arc::new(Semaphore::new(size)),
             idle: Mutex::default(),
             statements: AtomicU64::new(0),
             generation: AtomicU64::new(0),
@@ -90,6 +94,12 @@ impl Pool {
                 && now.duration_since(it.opened) < AGE
         });
         idle.pop()
+    }
+
+    pub(super) fn connections(&self) -> Connections {
+        let used = self.size - self.permits.available_permits();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
+        Connections { used, idle }
     }
 
     pub(super) fn statements(&self) -> u64 {

@@ -17,11 +17,18 @@ struct Migration {
     sql: &'static str,
 }
 
-const MIGRATIONS: &[Migration] = &[Migration {
-    version: 1,
-    oldest_binary: 1,
-    sql: include_str!("../../../migrations/sqlite/0001_first.sql"),
-}];
+const MIGRATIONS: &[Migration] = &[
+    Migration {
+        version: 1,
+        oldest_binary: 1,
+        sql: include_str!("../../../migrations/sqlite/0001_first.sql"),
+    },
+    Migration {
+        version: 2,
+        oldest_binary: 1,
+        sql: include_str!("../../../migrations/sqlite/0002_operators.sql"),
+    },
+];
 
 /// What the file says about its schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

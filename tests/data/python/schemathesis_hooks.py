@@ -33,7 +33,8 @@ def before_call(context, case, kwargs):
     stateful = bool(case.meta) and case.meta.phase.name.value == "stateful"
     # A random id is a sandbox that does not exist: everything would answer 404. Deletion
     # keeps its random ids; the stateful phase has those of the replies before.
-    if not stateful and operation != ("delete", "/v1/sandboxes/{id}"):
+    deletion = operation in (("delete", "/v1/sandboxes/{id}"), ("delete", "/v1/admin/sandboxes/{id}"))
+    if not stateful and not deletion:
         given = (case.path_parameters or {}).get("id")
         if isinstance(given, str) and UUID.fullmatch(given):
             case.path_parameters["id"] = SANDBOX
@@ -63,7 +64,7 @@ def before_call(context, case, kwargs):
     if isinstance(network, dict):
         network["allow"] = [re.sub(r"[\[\]]", "", prefix) for prefix in network["allow"]]
     # A cursor is what an earlier reply gave.
-    if operation == ("get", "/v1/sandboxes") and case.query:
+    if operation in (("get", "/v1/sandboxes"), ("get", "/v1/admin/sandboxes")) and case.query:
         case.query.pop("cursor", None)
 
 

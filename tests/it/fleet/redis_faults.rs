@@ -104,16 +104,24 @@ async fn a_redis_that_forgets_under_load_costs_no_append() {
             async move { load(&apis, &id, 3, bounded(60)).await }
         });
         let mut redis = fleet.redis().await;
-        let mut flushes = 0;
+        let (mut flushes, mut at) = (0, 0);
         let history = loop {
-            // When it forgets is the random input of this test.
-            let pause = Duration::from_millis(uuid::Uuid::new_v4().as_u128() as u64 % 20);
+            // When it forgets is the random input of this test; by the progress of the load,
+            // so that a slow machine is not flushed more often than it appends.
+            let next = at + 10 + uuid::Uuid::new_v4().as_u128() as u64 % 4;
+            let reached = async {
+                loop {
+                    let version = fleet.api(1).sandbox(&id).await["version"].as_u64().expect("a version");
+                    if version >= next {
+                        break version;
+                    }
+                }
+            };
             tokio::select! {
                 history = &mut running => break history.expect("the load"),
-                () = tokio::time::sleep(pause) => {
-                    redis::cmd("FLUSHALL").exec_async(&mut redis).await.expect("flushed");
-                }
+                version = reached => at = version,
             }
+            redis::cmd("FLUSHALL").exec_async(&mut redis).await.expect("flushed");
             flushes += 1;
         };
         println!("{mode:?}: {flushes} flushes, {} done, refused {:?}", history.done(), history.refused());

@@ -100,6 +100,22 @@ async fn a_lease_or_mark_that_lost_its_expiry_gets_it_back() {
 }
 
 #[tokio::test]
+async fn a_confirmed_lease_that_nobody_asks_for_is_forgotten_in_the_end() {
+    let rig = on_redis().await;
+    let a = claim(1, 0);
+    let token = fence(&rig.acquire(a, 0).await);
+    let mut server = crate::support::redis::connect(&redis_url()).await;
+    for round in 0..2 {
+        assert_eq!(rig.heartbeat(a, token).await, Answer::Kept(vec![true]));
+        let left: i64 =
+            redis::cmd("PTTL").arg(rig.key.lock()).query_async(&mut server).await.expect("Redis answers");
+        // Each heartbeat begins the hour anew.
+        assert!((3_590_000..=3_600_000).contains(&left), "round {round}: {left} ms");
+        rig.redis(redis::cmd("PEXPIRE").arg(rig.key.lock()).arg(60_000)).await;
+    }
+}
+
+#[tokio::test]
 async fn scripts_that_the_server_forgot_are_sent_again() {
     let alone = SCRIPTS.write().await;
     let mut server = redis::Client::open(redis_url())

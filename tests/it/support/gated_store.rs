@@ -138,6 +138,18 @@ impl Store for GatedStore {
     async fn delete(&self, owner: &Owner, id: SandboxId) -> StoreResult<bool> {
         self.inner.delete(owner, id).await
     }
+    async fn list_all(&self, owner: Option<&Owner>, page: &Page) -> StoreResult<Vec<SandboxRow>> {
+        self.inner.list_all(owner, page).await
+    }
+    async fn revoke(&self, revocation: &Revocation) -> StoreResult<()> {
+        self.inner.revoke(revocation).await
+    }
+    async fn revocations(&self) -> StoreResult<Vec<Revocation>> {
+        self.inner.revocations().await
+    }
+    async fn usage(&self) -> StoreResult<Usage> {
+        self.inner.usage().await
+    }
     async fn touch(&self, used: &[(SandboxId, i64)]) -> StoreResult<()> {
         self.inner.touch(used).await
     }

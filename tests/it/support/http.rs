@@ -68,10 +68,15 @@ pub fn client() -> reqwest::Client {
 impl Api {
     /// Gets a token for `owner`.
     pub async fn bootstrap(base: &str, secret: &str, owner: &str) -> Self {
-        let api = Self { base: base.to_owned(), token: String::new(), client: client() };
+        let api = Self::anonymous(base);
         let request = api.bare(Method::POST, "/v1/auth/bootstrap").header("x-auth-secret", secret);
         let reply = send(request.json(&json!({ "sub": owner }))).await.expect(201).json();
         Self { token: reply["token"].as_str().expect("a token").to_owned(), ..api }
+    }
+
+    /// A client without a token.
+    pub fn anonymous(base: &str) -> Self {
+        Self { base: base.to_owned(), token: String::new(), client: client() }
     }
 
     /// The same client with another token.

@@ -162,7 +162,8 @@ pub async fn number(connection: &mut PgConnection, sql: &str) -> i64 {
     row.try_get(0).unwrap_or_else(|error| panic!("{sql}: {error}"))
 }
 
-async fn run(url: &str, sql: &str) {
+/// Statements on a connection of their own.
+pub async fn run(url: &str, sql: &str) {
     let mut connection = connect(url).await;
     raw_sql(AssertSqlSafe(sql))
         .execute(&mut connection)

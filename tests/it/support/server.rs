@@ -226,6 +226,10 @@ fn command(store: &TestStore) -> Command {
         .env("PATH", "/usr/bin:/bin")
         .env("SQLFS_DATA_DIR", store.data_dir())
         .env("PORT", "0")
+        .env("ADMIN_PORT", "0")
+        // Each client of a test gets a token of its own.
+        .env("BOOTSTRAP_RATE_LIMIT_MAX", "1000000")
+        .env("ADMIN_RATE_LIMIT_MAX", "1000000")
         .env("AUTH_SECRET", AUTH_SECRET)
         .current_dir(store.folder.path())
         .stdin(Stdio::null())

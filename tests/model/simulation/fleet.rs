@@ -72,7 +72,7 @@ impl Replica {
             when_down: world.plan.when_down,
             version_check: VersionCheck::Store,
         };
-        let service = Service::coordinated(settings, stores, commands, cache, fleet);
+        let service = Service::coordinated(settings, stores.into(), commands, cache, fleet);
         Self { service, gate, store, leases, lease_net: net }
     }
 

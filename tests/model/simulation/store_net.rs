@@ -313,6 +313,19 @@ impl Store for StoreNet {
     async fn list(&self, owner: &Owner, page: &Page) -> StoreResult<Vec<SandboxRow>> {
         self.read(self.world.store.list(owner, page)).await
     }
+    async fn list_all(&self, owner: Option<&Owner>, page: &Page) -> StoreResult<Vec<SandboxRow>> {
+        self.read(self.world.store.list_all(owner, page)).await
+    }
+    async fn revoke(&self, revocation: &Revocation) -> StoreResult<()> {
+        let (world, revocation) = (self.world.clone(), revocation.clone());
+        self.write(async move { world.store.revoke(&revocation).await }).await
+    }
+    async fn revocations(&self) -> StoreResult<Vec<Revocation>> {
+        self.read(self.world.store.revocations()).await
+    }
+    async fn usage(&self) -> StoreResult<Usage> {
+        self.read(self.world.store.usage()).await
+    }
     async fn patch(&self, owner: &Owner, id: SandboxId, patch: &Patch) -> StoreResult<Patched> {
         let (world, owner, patch) = (self.world.clone(), owner.clone(), patch.clone());
         self.write(async move { world.store.patch(&owner, id, &patch).await }).await

@@ -129,7 +129,7 @@ impl Store for MemoryStore {
     }
 
     async fn list(&self, owner: &Owner, page: &Page) -> StoreResult<Vec<SandboxRow>> {
-        self.call(|tables| Ok(tables.list(owner, page)))
+        self.call(|tables| Ok(tables.list(Some(owner), page)))
     }
 
     async fn patch(&self, owner: &Owner, sandbox: SandboxId, patch: &Patch) -> StoreResult<Patched> {
@@ -141,6 +141,27 @@ impl Store for MemoryStore {
             let own = tables.live_mut(sandbox).filter(|it| it.row.owner == *owner);
             Ok(own.map(|it| it.bury(clock::wall_ns())).is_some())
         })
+    }
+
+    async fn list_all(&self, owner: Option<&Owner>, page: &Page) -> StoreResult<Vec<SandboxRow>> {
+        let page = Page { name: None, ..page.clone() };
+        self.call(|tables| Ok(tables.list(owner, &page)))
+    }
+
+    async fn revoke(&self, revocation: &Revocation) -> StoreResult<()> {
+        self.call(|tables| {
+            tables.revoke(revocation);
+            Ok(())
+        })
+    }
+
+    async fn revocations(&self) -> StoreResult<Vec<Revocation>> {
+        let of = |(what, at_ns): (&Revoked, &i64)| Revocation { what: what.clone(), at_ns: *at_ns };
+        self.call(|tables| Ok(tables.revoked.iter().map(of).collect()))
+    }
+
+    async fn usage(&self) -> StoreResult<Usage> {
+        self.call(|tables| Ok(tables.usage()))
     }
 
     async fn touch(&self, used: &[(SandboxId, i64)]) -> StoreResult<()> {

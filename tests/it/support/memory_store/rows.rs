@@ -6,13 +6,15 @@ use bytes::Bytes;
 use sqlfs::fs::change_set::{DirentRow, InodeRow};
 use sqlfs::fs::{ChangeSet, Delta, Kind, Name};
 use sqlfs::ids::{ExecId, Head, Ino, SandboxId, Sha256, Version};
-use sqlfs::store::{Loaded, SandboxRow, StoreError, StoreResult};
+use sqlfs::store::{Loaded, Revoked, SandboxRow, StoreError, StoreResult};
 
 /// All tables.
 #[derive(Clone, Debug, Default)]
 pub struct Tables {
     pub sandboxes: BTreeMap<SandboxId, Sandbox>,
     pub blobs: BTreeMap<Sha256, Bytes>,
+    /// Wall ns of each.
+    pub revoked: BTreeMap<Revoked, i64>,
 }
 
 /// The rows of one sandbox. A deleted one keeps them, as it does until it is purged.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use sqlfs::fs::ChangeSet;
 use sqlfs::ids::{ExecId, Head, Owner, SandboxId, Version};
 use sqlfs::store::{
-    Commit, CommitOutcome, Created, NewSandbox, Page, Patch, Patched, Resolution, SandboxRow, StoreError,
-    StoreResult,
+    Commit, CommitOutcome, Created, NewSandbox, Page, Patch, Patched, Resolution, Revocation, SandboxRow,
+    StoreError, StoreResult, Usage,
 };
 
 use super::rows::{Logged, Sandbox, Tables};
@@ -80,7 +80,7 @@ impl Tables {
 
     pub(super) fn commit(&mut self, commit: &Commit<'_>, now_ns: i64) -> StoreResult<CommitOutcome> {
         let used = self.sandboxes.values().flat_map(|it| it.log.values()).any(|it| it.exec == commit.exec);
-        let Self { sandboxes, blobs } = self;
+        let Self { sandboxes, blobs, .. } = self;
         let live = sandboxes.get_mut(&commit.sandbox).filter(|it| it.deleted_at_ns.is_none());
         let Some(it) = live else { return Ok(CommitOutcome::Gone) };
         if it.row.head != commit.seen || it.row.fence > commit.fence {
@@ -155,10 +155,27 @@ impl Tables {
         Resolution::NotApplied
     }
 
-    pub(super) fn list(&self, owner: &Owner, page: &Page) -> Vec<SandboxRow> {
+    /// What the live sandboxes hold together.
+    pub(super) fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        for row in self.sandboxes.values().filter(|it| it.deleted_at_ns.is_none()).map(|it| &it.row) {
+            usage.sandboxes += 1;
+            usage.entries += row.entries;
+            usage.bytes += row.bytes;
+        }
+        usage
+    }
+
+    pub(super) fn revoke(&mut self, revocation: &Revocation) {
+        let at = self.revoked.entry(revocation.what.clone()).or_insert(revocation.at_ns);
+        *at = (*at).max(revocation.at_ns);
+    }
+
+    /// Of one owner, or of all.
+    pub(super) fn list(&self, owner: Option<&Owner>, page: &Page) -> Vec<SandboxRow> {
         let live = self.sandboxes.values().filter(|it| it.deleted_at_ns.is_none()).map(|it| &it.row);
         let wanted = live.filter(|row| {
-            row.owner == *owner
+            owner.is_none_or(|owner| row.owner == *owner)
                 && page.after.is_none_or(|after| (row.created_at_ns, row.id) < after)
                 && page.name.as_ref().is_none_or(|name| row.name.as_ref() == Some(name))
         });
