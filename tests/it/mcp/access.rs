@@ -86,3 +86,23 @@ async fn a_key_for_nobody_is_refused_and_its_tenant_must_be_there() {
     let reply = send(call().header("x-user", "ann")).await.expect(200).json();
     assert_eq!(reply["result"]["structuredContent"]["code"], "AUTH_UNKNOWN_TENANT", "{reply}");
 }
+
+#[tokio::test]
+async fn a_revoked_token_opens_no_tool_and_the_key_is_no_token() {
+    const ADMIN: &str = "secret-of-the-operators-0123456789abcdef";
+    let env = [("MCP_API_KEY", KEY), ("ADMIN_SECRET", ADMIN)];
+    let server = Server::start_with(TestStore::sqlite(), &env).await;
+    let tester = Mcp::connect(&server.api().await).await;
+    tester.create().await;
+    let other = Mcp::connect(&server.api_as("other").await).await;
+    let revoke = tester.api.bare(Method::POST, "/v1/admin/revoke").header("x-admin-secret", ADMIN);
+    send(revoke.json(&json!({"sub": "tester"}))).await.expect(200);
+    let list = message(7, "tools/call", &json!({"name": "sandbox_list"}));
+    let refused = send(tester.http(&list)).await.refused(401, "AUTH_INVALID");
+    assert_eq!(refused["error"], "the token was revoked");
+    other.ok("sandbox_list", json!({})).await;
+    let with_key = other.api.bare(Method::POST, "/mcp").json(&list).bearer_auth(KEY);
+    let reply = send(with_key.header("x-librechat-user-id", "tester")).await.expect(200).json();
+    let rows = &reply["result"]["structuredContent"]["sandboxes"];
+    assert_eq!(rows.as_array().map(Vec::len), Some(1), "{reply}");
+}
