@@ -15,7 +15,10 @@ use std::time::Duration;
 mod values;
 
 pub use values::check_tenant;
-use values::*;
+use values::{
+    address, database, flag, header_name, http_url, lease_mode, log_format, millis, number, optional_number,
+    owner, path, postgres, redis, redis_down, seconds, secret, tenant, tenants, text, version_check,
+};
 
 /// Text that must not appear in logs: `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
@@ -133,6 +136,10 @@ settings! {
     auth_secret: Option<Secret> = secret, "AUTH_SECRET", "", "", "Secret that signs tokens and opens /v1/auth/bootstrap. Unset: generated once into SQLFS_DATA_DIR.";
     auth_secret_previous: Option<Secret> = secret, "AUTH_SECRET_PREVIOUS", "", "", "Former AUTH_SECRET whose tokens are still accepted.";
     admin_secret: Option<Secret> = secret, "ADMIN_SECRET", "", "", "Secret that opens /v1/auth/admin. Unset: that route refuses everybody.";
+    mcp_api_key: Option<Secret> = secret, "MCP_API_KEY", "", "", "Key that /mcp accepts beside tokens, for a program that acts for many users. Unset: tokens only.";
+    mcp_identity_header: String = header_name, "MCP_IDENTITY_HEADER", "x-librechat-user-id", "", "Header that names the owner of a call to /mcp that comes with MCP_API_KEY.";
+    mcp_default_sub: Option<String> = owner, "MCP_DEFAULT_SUB", "", "", "Owner of a call with MCP_API_KEY and without that header. Unset: such calls are refused.";
+    mcp_static_tenant: String = tenant, "MCP_STATIC_TENANT", "default", "", "Tenant of all calls with MCP_API_KEY.";
     trust_proxy_headers: bool = flag, "TRUST_PROXY_HEADERS", "false", "", "Whether rate limits go by the last address of X-Forwarded-For, which the proxy before the server must set.";
     bootstrap_rate_window: Duration = millis::<1, 86_400_000>, "BOOTSTRAP_RATE_LIMIT_WINDOW_MS", "60000", "ms", "Window of BOOTSTRAP_RATE_LIMIT_MAX.";
     bootstrap_rate_max: u32 = number::<u32, 1, 1_000_000>, "BOOTSTRAP_RATE_LIMIT_MAX", "5", "requests", "Requests of one address to /v1/auth/bootstrap in a window (429 beyond). Each replica counts for itself.";
@@ -193,10 +200,6 @@ const LATER: &[&str] = &[
     "REDIS_PATH_SNAPSHOT_TTL_MS",
     "SNAPSHOT_KEY",
     "INTERPRETER",
-    "MCP_API_KEY",
-    "MCP_IDENTITY_HEADER",
-    "MCP_DEFAULT_SUB",
-    "MCP_STATIC_TENANT",
     "MAX_CONCURRENT_PYTHON",
     "MAX_CONCURRENT_JS",
     "MAX_PYTHON_QUEUE",
@@ -244,6 +247,10 @@ impl Config {
         }
         if self.admin_secret.is_some() && self.admin_secret == self.auth_secret {
             return Err(ConfigError("ADMIN_SECRET: must differ from AUTH_SECRET".into()));
+        }
+        if self.mcp_api_key.is_some() && [&self.auth_secret, &self.admin_secret].contains(&&self.mcp_api_key)
+        {
+            return Err(ConfigError("MCP_API_KEY: must differ from AUTH_SECRET and ADMIN_SECRET".into()));
         }
         if self.database_url.is_some() && self.tenant_databases.contains_key(DEFAULT_TENANT) {
             return Err(ConfigError("TENANT_DATABASES: DATABASE_URL is the database of `default`".into()));
@@ -294,13 +301,18 @@ impl Config {
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let short = |secret: &Option<Secret>| secret.as_ref().is_some_and(|s| s.0.len() < 32);
-        [("AUTH_SECRET", &self.auth_secret), ("ADMIN_SECRET", &self.admin_secret)]
-            .into_iter()
-            .filter(|(_, secret)| short(secret))
-            .map(|(name, _)| {
-                format!("{name} is shorter than 32 bytes: it can be guessed offline from one token")
-            })
-            .collect()
+        let mut warnings: Vec<String> =
+            [("AUTH_SECRET", &self.auth_secret), ("ADMIN_SECRET", &self.admin_secret)]
+                .into_iter()
+                .filter(|(_, secret)| short(secret))
+                .map(|(name, _)| {
+                    format!("{name} is shorter than 32 bytes: it can be guessed offline from one token")
+                })
+                .collect();
+        if short(&self.mcp_api_key) {
+            warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
+        }
+        warnings
     }
 }
 
@@ -338,6 +350,10 @@ mod tests {
             ("REDIS_DOWN", "ignore", "REDIS_DOWN: must be degrade or refuse"),
             ("VERSION_CHECK", "sqlite", "VERSION_CHECK: must be postgres or redis"),
             ("LEASE_MODE", "forever", "LEASE_MODE: must be lease or preemptible"),
+            ("MCP_IDENTITY_HEADER", "x user", "MCP_IDENTITY_HEADER: must be the name of a header"),
+            ("MCP_IDENTITY_HEADER", "Authorization", "MCP_IDENTITY_HEADER: must be the name of a header"),
+            ("MCP_DEFAULT_SUB", "a\nb", "MCP_DEFAULT_SUB: must be 1 to 256 bytes"),
+            ("MCP_STATIC_TENANT", "a/b", "MCP_STATIC_TENANT: must be 1 to 64 letters"),
         ] {
             let error = parse(&[(name, value)]).unwrap_err();
             assert!(error.starts_with(says), "{name}={value}: {error}");
@@ -419,7 +435,8 @@ mod tests {
             ("DATABASE_URL", "postgres://u:canary-two@h/d"),
             ("ADMIN_SECRET", "canary-three"),
             ("REDIS_URL", "redis://:canary-four@h"),
-            ("TENANT_DATABASES", r#"{"a": "postgres://u:canary-five@h/a"}"#),
+            ("MCP_API_KEY", "canary-five"),
+            ("TENANT_DATABASES", r#"{"a": "postgres://u:canary-six@h/a"}"#),
         ]);
         assert!(!format!("{config:?}").contains("canary"));
     }

@@ -9,6 +9,7 @@ use axum::middleware::from_fn;
 use axum::routing::{delete, get, post};
 
 use crate::config::Config;
+use crate::mcp;
 use crate::session::Service;
 
 pub mod admin;
@@ -117,6 +118,7 @@ pub fn router(state: HttpState) -> Router {
         .route("/v1/sandboxes/{id}/ingest-files", post(ingest::ingest_files))
         .route("/v1/sandboxes/{id}/ingest", post(ingest::ingest))
         .route("/v1/sandboxes/{id}/export", get(export::export))
+        .merge(mcp::routes(&state))
         .fallback(async || error::ApiError::no_route())
         .method_not_allowed_fallback(async || error::ApiError::method_not_allowed())
         .layer(from_fn(observe::observe))

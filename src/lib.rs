@@ -13,6 +13,7 @@ pub mod fs;
 pub mod http;
 pub mod ids;
 pub mod lease;
+pub mod mcp;
 pub mod metrics;
 pub mod random;
 pub mod session;

@@ -2,8 +2,9 @@
 //! tokens are never logged; text that came from outside is logged as a field, so that it is
 //! escaped and cannot forge a line.
 
+use tracing::Level;
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{FilterExt, Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
@@ -38,6 +39,9 @@ pub struct Telemetry {
 pub fn init(format: LogFormat, filter: &str, traced: bool) -> Result<Telemetry, ConfigError> {
     let filter = EnvFilter::try_new(filter).map_err(|e| ConfigError(format!("RUST_LOG: {e}")))?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    // The MCP SDK logs whole replies, that is, scripts' output and files; at no level here.
+    let quiet = filter_fn(|line| !line.target().starts_with("rmcp") || *line.level() == Level::ERROR);
+    let filter = filter.and(quiet);
     let lines = match format {
         LogFormat::Text => lines.with_filter(filter).boxed(),
         LogFormat::Json => {

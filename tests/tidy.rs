@@ -16,7 +16,9 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "app",
         &["clock", "config", "exec", "fs", "http", "ids", "lease", "random", "session", "store", "telemetry"],
     ),
-    ("http", &["clock", "config", "exec", "fs", "ids", "metrics", "random", "session", "telemetry"]),
+    // The router mounts mcp; mcp takes the routes' own validation and errors.
+    ("http", &["clock", "config", "exec", "fs", "ids", "mcp", "metrics", "random", "session", "telemetry"]),
+    ("mcp", &["clock", "config", "fs", "http", "ids", "random", "session"]),
     (
         "session",
         &["clock", "config", "exec", "fs", "ids", "lease", "metrics", "random", "store", "telemetry"],
@@ -39,7 +41,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["store/postgres", "store/sqlite", "store/open.rs"]),
     ("redis", &["lease/redis"]),
     ("deadpool_redis", &["lease/redis"]),
-    ("axum", &["http"]),
+    ("axum", &["http", "mcp"]),
+    ("rmcp", &["mcp"]),
     ("utoipa", &["http/openapi", "http/wire"]),
     ("hyper", &["http"]),
     ("hyper_util", &["http"]),
@@ -336,6 +339,7 @@ mod each_rule_can_fail {
         for (path, text) in [
             ("http/files.rs", "use crate::store::Store;"),
             ("http.rs", "fn f(s: &crate::lease::Lease) {}"),
+            ("mcp/read.rs", "use crate::store::Store;"),
             ("session/guard.rs", "use crate::http::router;"),
             ("fs/tree.rs", "use crate::clock;"),
             ("ids.rs", "use crate::fs::Tree;"),

@@ -65,6 +65,33 @@ pub(super) fn secret(text: &str) -> Result<Option<Secret>, String> {
     Ok((!text.is_empty()).then(|| Secret(text.to_owned())))
 }
 
+pub(super) fn header_name(text: &str) -> Result<String, String> {
+    let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
+    let name = text.to_ascii_lowercase();
+    // Those that the request itself needs for other things.
+    let taken = ["authorization", "host", "content-type", "content-length", "accept"].contains(&&*name);
+    if name.bytes().all(token) && !taken {
+        Ok(name)
+    } else {
+        Err("must be the name of a header of its own".into())
+    }
+}
+
+pub(super) fn owner(text: &str) -> Result<Option<String>, String> {
+    match text {
+        "" => Ok(None),
+        _ if text.len() <= 256 && !text.chars().any(char::is_control) => Ok(Some(text.to_owned())),
+        _ => Err("must be 1 to 256 bytes without control characters".into()),
+    }
+}
+
+pub(super) fn tenant(text: &str) -> Result<String, String> {
+    match check_tenant(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(_) => Err("must be 1 to 64 letters, digits, - or _".into()),
+    }
+}
+
 pub(super) fn postgres(text: &str) -> Result<Option<Secret>, String> {
     if text.is_empty() || text.starts_with("postgres://") || text.starts_with("postgresql://") {
         return secret(text);

@@ -151,15 +151,7 @@ impl Keys {
 
     /// The token in a request's `Authorization`, checked but for its revocation.
     pub fn token(&self, headers: &HeaderMap) -> ApiResult<Presented> {
-        let mut values = headers.get_all(header::AUTHORIZATION).iter();
-        let value = values.next().ok_or_else(|| {
-            ApiError::unauthorized("AUTH_REQUIRED", "send Authorization: Bearer and a token of this server")
-        })?;
-        let text = value.to_str().ok().filter(|_| values.next().is_none());
-        let token =
-            text.and_then(|t| t.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        let (_, token) = token.ok_or_else(|| invalid("expected one header Authorization: Bearer TOKEN"))?;
-        self.verify(token.trim(), clock::wall_ns())
+        self.verify(bearer(headers)?, clock::wall_ns())
     }
 
     /// Checks a token as of `now_ns`.
@@ -218,6 +210,19 @@ pub async fn accepted(state: &HttpState, headers: &HeaderMap) -> ApiResult<Calle
     Ok(token.caller)
 }
 
+/// The token of the one `Authorization: Bearer`.
+pub fn bearer(headers: &HeaderMap) -> ApiResult<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next().ok_or_else(|| {
+        ApiError::unauthorized("AUTH_REQUIRED", "send Authorization: Bearer and a token of this server")
+    })?;
+    let text = value.to_str().ok().filter(|_| values.next().is_none());
+    let token =
+        text.and_then(|t| t.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    let (_, token) = token.ok_or_else(|| invalid("expected one header Authorization: Bearer TOKEN"))?;
+    Ok(token.trim())
+}
+
 fn invalid(message: &str) -> ApiError {
     ApiError::unauthorized("AUTH_INVALID", message)
 }
@@ -240,8 +245,15 @@ pub fn check_sub(sub: &str) -> Result<(), String> {
 }
 
 fn matches(given: Option<&axum::http::HeaderValue>, wanted: &[Sha256]) -> bool {
+    same_secret(given.map(axum::http::HeaderValue::as_bytes).unwrap_or_default(), wanted)
+}
+
+/// Whether a text is one of some secrets, of which only the hashes are known. Takes the
+/// same time whatever the answer is.
+#[must_use]
+pub fn same_secret(given: &[u8], wanted: &[Sha256]) -> bool {
     // Hashes have one length, so the comparison tells nothing about the secret's.
-    let given = Sha256::of(given.map(axum::http::HeaderValue::as_bytes).unwrap_or_default());
+    let given = Sha256::of(given);
     let hits = wanted.iter().map(|w| w.0.ct_eq(&given.0)).fold(subtle::Choice::from(0), |a, b| a | b);
     bool::from(hits)
 }

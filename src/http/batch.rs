@@ -37,7 +37,8 @@ pub async fn exec_sync_batch(
     body::reply(size, move || BatchReply { results: items.into_iter().map(line).collect() }).await
 }
 
-fn batch_request(body: Value) -> ApiResult<BatchRequest> {
+/// Reads a batch.
+pub fn batch_request(body: Value) -> ApiResult<BatchRequest> {
     let known = &["scripts", "timeoutMs", "perScriptTimeoutMs", "readOnly", "atomic", "retryOn5xx"];
     let mut fields = Fields::of(body, known)?;
     let list = match fields.take("scripts") {
@@ -80,7 +81,9 @@ fn output_size(item: &BatchItem) -> usize {
     }
 }
 
-fn line(BatchItem { id, result }: BatchItem) -> BatchLine {
+/// The line of one script in the reply.
+#[must_use]
+pub fn line(BatchItem { id, result }: BatchItem) -> BatchLine {
     let not_run = |id, why: &str| failed(id, Captured::default(), 0, why.to_owned(), None, Applied::No);
     match result {
         BatchResult::Done(reply) => BatchLine {

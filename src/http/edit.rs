@@ -29,8 +29,13 @@ pub async fn patch(
 ) -> ApiResult<Json<Edited>> {
     query.none()?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
-    let mut fields =
+    let fields =
         Fields::of(body::json(&headers, body, cap).await?, &["oldString", "newString", "replaceAll"])?;
+    edit(&state, target, path, fields).await.map(Json)
+}
+
+/// Replaces text in a file as the fields say.
+pub async fn edit(state: &HttpState, target: Target, path: String, mut fields: Fields) -> ApiResult<Edited> {
     let old = fields.required_text("oldString")?;
     let new = fields.required_text("newString")?;
     let all = fields.flag("replaceAll")?.unwrap_or(false);
@@ -50,7 +55,7 @@ pub async fn patch(
     });
     let Target { caller, request_id, sandbox } = target;
     let ((replacements, size), ..) = state.service.write(&caller, &request_id, sandbox, None, edit).await?;
-    Ok(Json(Edited { path: named, replacements, size }))
+    Ok(Edited { path: named, replacements, size })
 }
 
 fn replace(

@@ -73,7 +73,9 @@ async fn read_request(query: &Query, headers: &HeaderMap, body: Body) -> ApiResu
     exec_request(fields, headers)
 }
 
-fn buffered(mut reply: ExecReply, encoding: Encoding) -> ExecResult {
+/// The reply of an exec that ran to its end.
+#[must_use]
+pub fn buffered(mut reply: ExecReply, encoding: Encoding) -> ExecResult {
     let (stdout, stderr) =
         (std::mem::take(&mut reply.output.stdout), std::mem::take(&mut reply.output.stderr));
     let (stdout, stdout_replaced) = encoding.whole(stdout, reply.output.stdout_truncated);

@@ -19,11 +19,11 @@ use tokio::sync::mpsc;
 use super::HttpState;
 use super::error::{ApiError, ApiResult};
 use super::extract::{self, Query, Target};
+use super::ingest::DEFAULT_BASE;
 use crate::fs::{Errno, Kind, Node, NodeBody};
 use crate::ids::Ino;
 use crate::session::ReadView;
 
-const DEFAULT_BASE: &str = "/home/user";
 /// Compressed pieces between the thread that packs and the client.
 const PIECES: usize = 8;
 const PIECE: usize = 64 << 10;
@@ -37,6 +37,27 @@ pub async fn export(State(state): State<HttpState>, target: Target, query: Query
     let mut params = query.fields(&["basePath"])?;
     let base = params.text("basePath")?.unwrap_or_else(|| DEFAULT_BASE.into());
     let base = extract::absolute("basePath", &base)?;
+    let from = packed(&state, &target, base).await?;
+    let body = Body::from_stream(stream::unfold(from, async |mut from| Some((from.recv().await?, from))));
+    let mut response = body.into_response();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "application/gzip"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"export.tar.gz\""),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CACHE_CONTROL, "private, no-cache"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+/// The tar.gz of a directory, piece by piece. Dropping the receiver ends the work; an
+/// archive that breaks off ends with an error.
+pub async fn packed(
+    state: &HttpState,
+    target: &Target,
+    base: String,
+) -> ApiResult<mpsc::Receiver<io::Result<Bytes>>> {
     let view = state.service.read(&target.caller, target.sandbox).await?;
     let (_, node) = view.tree.resolve(&base, true).map_err(|errno| ApiError::fs(errno, &base))?;
     if node.kind() != Kind::Dir {
@@ -52,17 +73,7 @@ pub async fn export(State(state): State<HttpState>, target: Target, query: Query
             let _ = to.try_send(Err(error));
         }
     });
-    let body = Body::from_stream(stream::unfold(from, async |mut from| Some((from.recv().await?, from))));
-    let mut response = body.into_response();
-    for (name, value) in [
-        (header::CONTENT_TYPE, "application/gzip"),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"export.tar.gz\""),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CACHE_CONTROL, "private, no-cache"),
-    ] {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    Ok(response)
+    Ok(from)
 }
 
 /// Sends compressed pieces to the client's body.

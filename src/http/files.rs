@@ -18,10 +18,11 @@ use super::content::{Content, stage};
 use super::error::{ApiError, ApiResult};
 use super::extract::{FilePath, Query, Target, parent};
 use super::range::{Part, part};
+use super::sandboxes::check_file_size;
 use super::types::rfc3339_exact;
 use super::wire::FileStat;
 use crate::fs::{Errno, Kind, Node, NodeBody, WorkingCopy};
-use crate::ids::Sha256;
+use crate::ids::{Sha256, Version};
 use crate::session::{Edit, ReadView, SessionError};
 
 const X_FS_STAT: HeaderName = HeaderName::from_static("x-fs-stat");
@@ -170,7 +171,7 @@ fn split_tags(line: &str) -> Vec<String> {
 
 /// What a PUT asks of the file that is there.
 #[derive(Clone, Debug, Default)]
-struct Precondition {
+pub struct Precondition {
     matches: Option<Tags>,
     absent: bool,
 }
@@ -245,7 +246,21 @@ pub async fn put(
         "PAYLOAD_TOO_LARGE" => ApiError::file_too_large(&path, limit),
         _ => error,
     })?;
-    let content: Arc<[Content]> = stage(&state, &target, vec![data]).await?.into();
+    write_whole(&state, target, path, precondition, data).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Makes `data` the whole content of a file; with its parents, in one transaction. The
+/// version after that.
+pub async fn write_whole(
+    state: &HttpState,
+    target: Target,
+    path: String,
+    precondition: Precondition,
+    data: Bytes,
+) -> ApiResult<Version> {
+    check_file_size(state, &path, data.len() as u64)?;
+    let content: Arc<[Content]> = stage(state, &target, vec![data]).await?.into();
     let edit: Edit<()> = Arc::new(move |copy| {
         precondition.check(copy, &path)?;
         let directory = parent(&path);
@@ -256,8 +271,8 @@ pub async fn put(
             .map_err(|errno| fs_error(errno, &path))
     });
     let Target { caller, request_id, sandbox } = target;
-    state.service.write(&caller, &request_id, sandbox, None, edit).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let ((), version, _) = state.service.write(&caller, &request_id, sandbox, None, edit).await?;
+    Ok(version)
 }
 
 /// `DELETE …/files/{path}?recursive=`.

@@ -16,7 +16,7 @@ pub async fn live() -> Json<Live> {
 pub async fn ready(State(state): State<HttpState>) -> ApiResult<Json<Ready>> {
     let readiness = state.service.readiness().await;
     if readiness.lacks.is_empty() {
-        Ok(Json(Ready { status: "ok", degraded: readiness.degraded.into_iter().map(Into::into).collect() }))
+        Ok(Json(Ready { status: "ok", degraded: readiness.degraded }))
     } else {
         Err(ApiError::not_ready(readiness.lacks))
     }

@@ -27,7 +27,8 @@ use super::sandboxes::check_file_size;
 use super::wire::Ingested;
 use crate::session::Edit;
 
-const DEFAULT_BASE: &str = "/home/user";
+/// Where files go, and come from, unless the request says otherwise.
+pub const DEFAULT_BASE: &str = "/home/user";
 
 /// Batches of one ingest that are flushed while the next one is read.
 const FLUSHES: usize = 2;
@@ -44,17 +45,38 @@ pub async fn ingest_files(
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let mut fields = Fields::of(body::json(&headers, body, cap).await?, &["basePath", "files"])?;
     let base = extract::absolute("basePath", &fields.required_text("basePath")?)?;
-    let files = fields.text_map("files")?.ok_or_else(|| fields.missing("files"))?;
-    let limits = limits(&state);
-    if files.len() > limits.files {
-        return Err(ApiError::too_large("the files are", limits.files as u64, "files", "MAX_INGEST_FILES"));
+    let encoded = fields.text_map("files")?.ok_or_else(|| fields.missing("files"))?;
+    check_number(&state, encoded.len())?;
+    let mut files = Vec::with_capacity(encoded.len());
+    for (name, encoded) in encoded {
+        let data = decode(&name, encoded).await?;
+        files.push((name, data));
     }
+    ingest_list(&state, target, base, files).await.map(Json)
+}
+
+/// The limit of files of one ingest.
+pub fn check_number(state: &HttpState, files: usize) -> ApiResult<()> {
+    let limit = state.config.max_ingest_files;
+    if files <= limit {
+        return Ok(());
+    }
+    Err(ApiError::too_large("the files are", limit as u64, "files", "MAX_INGEST_FILES"))
+}
+
+/// Writes files, named by paths relative to `base`, all or none.
+pub async fn ingest_list(
+    state: &HttpState,
+    target: Target,
+    base: String,
+    files: Vec<(String, Bytes)>,
+) -> ApiResult<Ingested> {
+    let limits = limits(state);
     let mut bytes = 0;
     let (mut paths, mut contents) = (Vec::with_capacity(files.len()), Vec::with_capacity(files.len()));
-    for (name, encoded) in files {
+    for (name, data) in files {
         let path = extract::relative("files", &name)?;
-        let data = decode(&name, encoded).await?;
-        check_file_size(&state, &path, data.len() as u64)?;
+        check_file_size(state, &path, data.len() as u64)?;
         bytes += data.len() as u64;
         if bytes > limits.bytes {
             return Err(ApiError::too_large("the files are", limits.bytes, "bytes", "MAX_INGEST_BYTES"));
@@ -62,13 +84,14 @@ pub async fn ingest_files(
         paths.push(path);
         contents.push(data);
     }
-    let contents = stage(&state, &target, contents).await?;
+    let contents = stage(state, &target, contents).await?;
     let entry = |(path, content)| Entry { path, what: What::File(content), mode: None, mtime_ns: None };
     let entries = paths.into_iter().zip(contents).map(entry).collect();
-    write(&state, target, base, entries).await
+    write(state, target, base, entries).await
 }
 
-async fn decode(name: &str, encoded: String) -> ApiResult<Bytes> {
+/// The bytes of a file that travels as base64.
+pub async fn decode(name: &str, encoded: String) -> ApiResult<Bytes> {
     const ELSEWHERE: usize = 256 << 10;
     let decoded = if encoded.len() < ELSEWHERE {
         BASE64.decode(encoded)
@@ -111,7 +134,7 @@ pub async fn ingest(
         off_workers(move || unpack(reader, &state, &target, &handle)).await?
     };
     let entries = entries.map_err(|error| cause.get().cloned().unwrap_or(error))?;
-    write(&state, target, base, entries).await
+    write(&state, target, base, entries).await.map(Json)
 }
 
 fn limits(state: &HttpState) -> Limits {
@@ -209,17 +232,12 @@ impl Flushes<'_> {
     }
 }
 
-async fn write(
-    state: &HttpState,
-    target: Target,
-    base: String,
-    entries: Vec<Entry>,
-) -> ApiResult<Json<Ingested>> {
+async fn write(state: &HttpState, target: Target, base: String, entries: Vec<Entry>) -> ApiResult<Ingested> {
     let files = entries.iter().filter(|entry| !matches!(entry.what, What::Dir)).count();
     let edit: Edit<()> = Arc::new(move |copy| apply(copy, &base, &entries));
     let Target { caller, request_id, sandbox } = target;
     state.service.write(&caller, &request_id, sandbox, None, edit).await?;
-    Ok(Json(Ingested { status: "ok", file_count: files }))
+    Ok(Ingested { status: "ok", file_count: files })
 }
 
 #[cfg(test)]

@@ -266,7 +266,9 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
+/// The known name that a wrong one was probably meant to be.
+#[must_use]
+pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     // Long junk is no typing mistake, and comparing it costs its length.
     if name.len() > 64 {
         return None;

@@ -17,7 +17,7 @@ use super::extract::{self, Auth, Query, RequestId, Target};
 use super::json::Fields;
 use super::options::env_field;
 use super::wire::{Sandbox, SandboxPage};
-use crate::ids::SandboxId;
+use crate::ids::{Caller, SandboxId};
 use crate::session::{Create, Network, Page, Patch, SandboxRow, SessionError};
 
 const LONGEST_NAME: usize = 255;
@@ -41,12 +41,25 @@ pub async fn create(
     };
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let known = &["name", "unique", "env", "files", "python", "javascript", "network"];
-    let mut fields = Fields::of(body::json(&headers, body, cap).await?, known)?;
+    let fields = Fields::of(body::json(&headers, body, cap).await?, known)?;
+    let (made, record) = create_from(&state, &caller, &request_id, fields, return_holder).await?;
+    Ok((if made { StatusCode::CREATED } else { StatusCode::OK }, Json(record)))
+}
+
+/// Makes a sandbox as the fields say. The flag is false when the name was taken and its
+/// holder is given instead.
+pub async fn create_from(
+    state: &HttpState,
+    caller: &Caller,
+    request_id: &str,
+    mut fields: Fields,
+    return_holder: bool,
+) -> ApiResult<(bool, Sandbox)> {
     let create = Create {
         name: name_field(&mut fields)?,
         unique: fields.flag("unique")?.unwrap_or(false),
         env: env_field(&mut fields)?.unwrap_or_default(),
-        files: files_field(&state, &mut fields)?,
+        files: files_field(state, &mut fields)?,
         python: fields.flag("python")?.unwrap_or(false),
         javascript: fields.flag("javascript")?.unwrap_or(false),
         network: network_field(&mut fields)?,
@@ -54,9 +67,9 @@ pub async fn create(
     if create.unique && create.name.is_none() {
         return Err(ApiError::invalid("unique: needs a name to hold"));
     }
-    match state.service.create(&caller, &request_id, create).await {
-        Ok(row) => Ok((StatusCode::CREATED, Json(Sandbox::of(&row)))),
-        Err(SessionError::NameTaken(row)) if return_holder => Ok((StatusCode::OK, Json(Sandbox::of(&row)))),
+    match state.service.create(caller, request_id, create).await {
+        Ok(row) => Ok((true, Sandbox::of(&row))),
+        Err(SessionError::NameTaken(row)) if return_holder => Ok((false, Sandbox::of(&row))),
         Err(error) => Err(error.into()),
     }
 }
@@ -67,11 +80,18 @@ pub async fn list(
     Auth(caller): Auth,
     query: Query,
 ) -> ApiResult<Json<SandboxPage>> {
-    let mut params = query.fields(&["limit", "cursor", "name"])?;
+    page(&state, &caller, query.fields(PAGE_FIELDS)?).await.map(Json)
+}
+
+/// What a page of sandboxes is asked for with.
+pub const PAGE_FIELDS: &[&str] = &["limit", "cursor", "name"];
+
+/// One page of the caller's sandboxes.
+pub async fn page(state: &HttpState, caller: &Caller, mut params: Fields) -> ApiResult<SandboxPage> {
     let (mut page, limit) = page_of(&mut params)?;
     page.name = params.clean_text("name")?;
-    let rows = state.service.list(&caller, &page).await?;
-    Ok(Json(page_reply(rows, limit)))
+    let rows = state.service.list(caller, &page).await?;
+    Ok(page_reply(rows, limit))
 }
 
 /// Reads `limit` and `cursor`; gives what to ask for, and how many to show of it.

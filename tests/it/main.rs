@@ -34,6 +34,7 @@ mod lease_conformance;
 mod lease_driver;
 mod lease_trace;
 mod lifecycle;
+mod mcp;
 mod observability;
 mod openapi;
 mod openapi_schemathesis;
