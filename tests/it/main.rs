@@ -7,6 +7,7 @@ mod cases_http;
 mod cli;
 mod commands;
 mod crash;
+mod differential;
 mod exec_cut_off;
 mod exec_script;
 mod exec_stack;
