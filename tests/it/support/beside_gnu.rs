@@ -131,10 +131,9 @@ fn list_real(dir: &Path, prefix: &str, files: &mut Files, first: &mut BTreeMap<u
 
 fn list_ours(sandbox: &Sandbox) -> Files {
     let working_copy = sandbox.working_copy();
-    let mut found: Vec<_> = sandbox
-        .tree
-        .walk(DIR, None)
-        .unwrap()
+    // A script may remove the directory that it runs in.
+    let Ok(walk) = sandbox.tree.walk(DIR, None) else { return Files::new() };
+    let mut found: Vec<_> = walk
         .filter_map(|(path, ino, node)| {
             let name = path.strip_prefix(DIR)?.strip_prefix('/')?.to_owned();
             let (kind, content) = match &node.body {

@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 use super::format::Report;
 use super::lines::{self, Lines, MAX_LINES};
-use super::{Options, glob};
-use crate::exec::commands::{Answer, Call, base_name, quote, stat};
+use super::Options;
+use crate::exec::commands::{Answer, Call, base_name, glob, quote, stat};
 use crate::fs::{Errno, Kind};
 use crate::ids::Ino;
 
