@@ -9,19 +9,25 @@ use bytes::Bytes;
 
 use crate::fs::{Errno, Name, Stat, WorkingCopy};
 
+mod chmod;
+mod cmp;
 mod diff;
 mod directories;
 mod glob;
+mod gzip;
 mod human;
 mod ln;
+mod look;
 mod ls;
 mod mode;
 mod options;
+mod patch;
 mod quote;
 mod rm;
 mod stat;
 mod transfer;
 mod versions;
+mod wc;
 pub(crate) mod xargs;
 
 /// One call of a command.
@@ -67,20 +73,28 @@ pub(crate) type Command = fn(&Call<'_>) -> Answer;
 
 /// All of them by name. Only those of [`reads_lent`] look at [`Call::lent`].
 pub(crate) const ALL: &[(&str, Command)] = &[
+    ("chmod", chmod::run),
+    ("cmp", cmp::run),
     ("cp", transfer::cp),
     ("diff", diff::run),
+    ("gunzip", gzip::gunzip),
+    ("gzip", gzip::gzip),
     ("ln", ln::run),
+    ("look", look::run),
     ("ls", ls::run),
     ("mkdir", directories::mkdir),
     ("mv", transfer::mv),
+    ("patch", patch::run),
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
     ("stat", stat::run),
+    ("wc", wc::run),
+    ("zcat", gzip::zcat),
 ];
 
 /// Whether a command reads files that are outside the working copy.
 pub(crate) fn reads_lent(name: &str) -> bool {
-    matches!(name, "cp" | "diff" | "ls" | "stat")
+    matches!(name, "cmp" | "cp" | "diff" | "ls" | "stat" | "wc")
 }
 
 impl Call<'_> {
