@@ -11,6 +11,7 @@ use crate::fs::{Errno, Name, Stat, WorkingCopy};
 
 mod chmod;
 mod cmp;
+pub(crate) mod date;
 mod diff;
 mod directories;
 mod glob;
@@ -20,6 +21,7 @@ mod ln;
 mod look;
 mod ls;
 mod mode;
+mod more;
 mod options;
 mod patch;
 mod quote;
@@ -29,6 +31,7 @@ mod transfer;
 mod versions;
 mod wc;
 pub(crate) mod xargs;
+mod zip;
 
 /// One call of a command.
 pub(crate) struct Call<'a> {
@@ -83,6 +86,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("look", look::run),
     ("ls", ls::run),
     ("mkdir", directories::mkdir),
+    ("more", more::run),
     ("mv", transfer::mv),
     ("patch", patch::run),
     ("rm", rm::run),
@@ -90,6 +94,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("stat", stat::run),
     ("wc", wc::run),
     ("zcat", gzip::zcat),
+    ("zip", zip::run),
 ];
 
 /// Whether a command reads files that are outside the working copy.

@@ -53,7 +53,6 @@ impl Grammar {
     }
 }
 
-
 /// What differs, in words; nothing if all is equal.
 fn difference(ours: &Result<Seen, String>, real: &Result<Seen, String>) -> Option<String> {
     let (ours, real) = match (ours, real) {
@@ -73,12 +72,23 @@ fn difference(ours: &Result<Seen, String>, real: &Result<Seen, String>) -> Optio
         let [left, right] = [ours, real].map(|seen| seen.files.get(path));
         if left != right {
             let shown = |entry: Option<&(char, Vec<u8>, String)>| {
-                entry.map(|(kind, content, same)| format!("{kind} {:?} {same}", String::from_utf8_lossy(content)))
+                entry.map(|(kind, content, same)| {
+                    format!("{kind} {:?} {same}", String::from_utf8_lossy(content))
+                })
             };
             said.push(format!("    {path}: ours {:?}\n      real {:?}", shown(left), shown(right)));
         }
     }
-    if said.is_empty() { None } else { Some(format!("{}\n    stderr: ours {:?}\n            real {:?}", said.join("\n"), ours.stderr, real.stderr)) }
+    if said.is_empty() {
+        None
+    } else {
+        Some(format!(
+            "{}\n    stderr: ours {:?}\n            real {:?}",
+            said.join("\n"),
+            ours.stderr,
+            real.stderr
+        ))
+    }
 }
 
 #[tokio::test]

@@ -50,7 +50,10 @@ struct Job<'a> {
 
 /// Whether a word is a mode that only looks like options: `-w`, `-rwx,u+x`.
 fn is_mode(word: &str) -> bool {
-    word.len() > 1 && word.starts_with('-') && word[1..].chars().all(|c| "rwxXstugo,+=-".contains(c)) && !word.starts_with("--")
+    word.len() > 1
+        && word.starts_with('-')
+        && word[1..].chars().all(|c| "rwxXstugo,+=-".contains(c))
+        && !word.starts_with("--")
 }
 
 /// Runs it.
@@ -61,7 +64,8 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
         answer.complain(1, "Try 'chmod --help' for more information.");
         answer
     };
-    let (modes, words): (Vec<String>, Vec<String>) = call.args.iter().cloned().partition(|word| is_mode(word));
+    let (modes, words): (Vec<String>, Vec<String>) =
+        call.args.iter().cloned().partition(|word| is_mode(word));
     let given = match options::parse(&words, SPECS) {
         Ok(given) => given,
         Err(message) => return refuse(answer, &message),

@@ -119,7 +119,11 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             let (left_text, right_text) = (visible(*left), visible(*right));
             if !list {
                 let [first, second] = names;
-                let bytes = if shown { format!(" is {left:>3o} {left_text} {right:>3o} {right_text}") } else { String::new() };
+                let bytes = if shown {
+                    format!(" is {left:>3o} {left_text} {right:>3o} {right_text}")
+                } else {
+                    String::new()
+                };
                 out = format!("{first} {second} differ: byte {place}, line {line}{bytes}\n");
                 answer.stdout.extend_from_slice(out.as_bytes());
                 return answer;

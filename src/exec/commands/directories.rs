@@ -153,7 +153,10 @@ pub(super) fn rmdir(call: &Call<'_>) -> Answer {
                 Err(Errno::ENOTEMPTY) if ignore => break,
                 Err(errno) => {
                     let what = if dir == operand { "" } else { "directory " };
-                    answer.complain(1, format!("rmdir: failed to remove {what}{}: {errno}", quote::always(dir)));
+                    answer.complain(
+                        1,
+                        format!("rmdir: failed to remove {what}{}: {errno}", quote::always(dir)),
+                    );
                     break;
                 }
             }

@@ -171,7 +171,12 @@ fn unpacked(data: &[u8], most: u64) -> Result<Vec<u8>, &'static str> {
 impl Job<'_> {
     fn complain(&mut self, exit: u8, line: &str) {
         // gzip begins these with an empty line.
-        let blank = if line.starts_with("stdin: ") || line.contains("format") || line.contains("end of file") { "\n" } else { "" };
+        let blank = if line.starts_with("stdin: ") || line.contains("format") || line.contains("end of file")
+        {
+            "\n"
+        } else {
+            ""
+        };
         self.answer.complain(exit, format!("{blank}{}: {line}", self.name));
     }
 
@@ -219,7 +224,9 @@ impl Job<'_> {
         let stat = match found {
             Ok(stat) if stat.kind == Kind::Dir => {
                 if !self.quiet {
-                    self.answer.stderr.extend_from_slice(format!("{}: {name} is a directory -- ignored\n", self.name).as_bytes());
+                    self.answer.stderr.extend_from_slice(
+                        format!("{}: {name} is a directory -- ignored\n", self.name).as_bytes(),
+                    );
                 }
                 self.answer.exit = self.answer.exit.max(2);
                 return;
@@ -266,7 +273,10 @@ impl Job<'_> {
             }
         } else {
             if name.ends_with(self.suffix) {
-                self.answer.complain(2, format!("{}: {name} already has {} suffix -- unchanged", self.name, self.suffix));
+                self.answer.complain(
+                    2,
+                    format!("{}: {name} already has {} suffix -- unchanged", self.name, self.suffix),
+                );
                 return;
             }
             (self.packed(&data, Some((base_name(&name), stat.mtime_ns))), format!("{name}{}", self.suffix))

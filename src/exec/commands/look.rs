@@ -38,7 +38,11 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     };
     let given = |wanted| options.iter().any(|(letter, _)| *letter == wanted);
     let (alphanumeric, fold) = (given('d') || operands.len() == 1, given('f') || operands.len() == 1);
-    let end = options.iter().rev().find(|(letter, _)| *letter == 't').and_then(|(_, value)| value.and_then(|v| v.bytes().next()));
+    let end = options
+        .iter()
+        .rev()
+        .find(|(letter, _)| *letter == 't')
+        .and_then(|(_, value)| value.and_then(|v| v.bytes().next()));
     let key = |text: &[u8]| -> Vec<u8> {
         let kept = text.iter().filter(|byte| !alphanumeric || byte.is_ascii_alphanumeric() || **byte == b' ');
         kept.map(|byte| if fold { byte.to_ascii_lowercase() } else { *byte }).collect()

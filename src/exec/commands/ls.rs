@@ -239,7 +239,9 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
                 entry.stat.kind == Kind::Dir && entry.stat.ino != 0 && entry.name != "." && entry.name != ".."
             };
             let found: Vec<Entry> = entries.into_iter().filter(below).collect();
-            dirs.extend(found.into_iter().rev().map(|entry| Entry { name: join(&dir.name, &entry.name), ..entry }));
+            dirs.extend(
+                found.into_iter().rev().map(|entry| Entry { name: join(&dir.name, &entry.name), ..entry }),
+            );
         }
     }
     answer
@@ -356,7 +358,9 @@ fn read_options<'a>(given: &[(char, Option<&'a str>)], now_ns: i64) -> Result<Op
             TIME_STYLE => options.time_style = word,
             'w' => options.width = word.parse().map_err(|_| format!("invalid line width: '{word}'"))?,
             ZERO => options.end = '\0',
-            'b' | BLOCK_SIZE | AUTHOR => return Err(format!("option {} is not supported here", option_name(letter))),
+            'b' | BLOCK_SIZE | AUTHOR => {
+                return Err(format!("option {} is not supported here", option_name(letter)));
+            }
             // What is so in any case: sizes in kibibytes, no colours to no terminal.
             _ => {}
         }
@@ -376,14 +380,23 @@ fn operand_entry(call: &Call<'_>, options: &Options<'_>, operand: &str) -> Resul
     let path = call.path(operand);
     if let Some(lent) = call.lent.get(operand) {
         let device = lent.stat.kind == Kind::File && path.starts_with("/dev/");
-        return Ok(Entry { name: operand.to_owned(), path, stat: lent.stat, target: None, leads_to: None, device });
+        return Ok(Entry {
+            name: operand.to_owned(),
+            path,
+            stat: lent.stat,
+            target: None,
+            leads_to: None,
+            device,
+        });
     }
     let stat = call.files.stat(&path, false)?;
     let entry = entry(call, options, operand.to_owned(), path, stat);
     let to_dir = entry.leads_to.is_some_and(|stat| stat.kind == Kind::Dir);
     let lists = options.layout != Layout::Long && !options.classify && !options.directory;
     match entry.leads_to {
-        Some(stat) if options.follow_operands || (to_dir && lists) => Ok(Entry { stat, target: None, ..entry }),
+        Some(stat) if options.follow_operands || (to_dir && lists) => {
+            Ok(Entry { stat, target: None, ..entry })
+        }
         None if options.follow && entry.stat.kind == Kind::Symlink => Err(Errno::ENOENT),
         _ => Ok(entry),
     }
@@ -484,7 +497,8 @@ fn print(options: &Options<'_>, entries: &[Entry], in_dir: bool, answer: &mut An
     if options.layout == Layout::Long {
         long::print(options, entries, &mut out);
     } else {
-        let name = |entry: &Entry| format!("{}{}", shown(options, &entry.name), indicator(options, &entry.stat));
+        let name =
+            |entry: &Entry| format!("{}{}", shown(options, &entry.name), indicator(options, &entry.stat));
         let fronts = long::fronts(options, entries);
         let names: Vec<String> =
             entries.iter().zip(fronts).map(|(entry, front)| format!("{front}{}", name(entry))).collect();

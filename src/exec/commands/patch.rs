@@ -187,7 +187,9 @@ impl Job<'_> {
             Some(name) => match self.call.files.read(&self.path(name)) {
                 Ok(data) => data.to_vec(),
                 Err(errno) => {
-                    return self.answer.complain(2, format!("patch: **** Can't open patch file {name} : {errno}"));
+                    return self
+                        .answer
+                        .complain(2, format!("patch: **** Can't open patch file {name} : {errno}"));
                 }
             },
         };
@@ -227,8 +229,11 @@ impl Job<'_> {
     /// short; for a file that is made, the new one.
     fn name_of(&self, patch: &Patch) -> Option<String> {
         let names = [&patch.old, &patch.new].into_iter().flatten();
-        let names: Vec<String> = names.filter_map(|name| self.stripped(name)).filter(|name| !name.is_empty()).collect();
-        let exists = |name: &&String| self.call.files.stat(&self.path(name), true).is_ok_and(|stat| stat.kind == Kind::File);
+        let names: Vec<String> =
+            names.filter_map(|name| self.stripped(name)).filter(|name| !name.is_empty()).collect();
+        let exists = |name: &&String| {
+            self.call.files.stat(&self.path(name), true).is_ok_and(|stat| stat.kind == Kind::File)
+        };
         let weight = |name: &&String| {
             (name.matches('/').count(), name.rsplit('/').next().map_or(0, str::len), name.len())
         };
@@ -270,7 +275,9 @@ impl Job<'_> {
         let old = match self.call.files.read(&path) {
             Ok(data) => Some(data),
             Err(Errno::ENOENT) => None,
-            Err(errno) => return self.answer.complain(2, format!("patch: **** Can't open file {name} : {errno}")),
+            Err(errno) => {
+                return self.answer.complain(2, format!("patch: **** Can't open file {name} : {errno}"));
+            }
         };
         let output = self.options.output.unwrap_or(name).to_owned();
         let verb = if self.options.dry_run { "checking" } else { "patching" };
@@ -310,10 +317,14 @@ impl Job<'_> {
                 }
                 Some(place) if place.fuzz > 0 || place.offset != 0 => {
                     mismatch = true;
-                    let fuzz = if place.fuzz > 0 { format!(" with fuzz {}", place.fuzz) } else { String::new() };
+                    let fuzz =
+                        if place.fuzz > 0 { format!(" with fuzz {}", place.fuzz) } else { String::new() };
                     let plural = if place.offset.abs() == 1 { "" } else { "s" };
-                    let offset =
-                        if place.offset == 0 { String::new() } else { format!(" (offset {} line{plural})", place.offset) };
+                    let offset = if place.offset == 0 {
+                        String::new()
+                    } else {
+                        format!(" (offset {} line{plural})", place.offset)
+                    };
                     lines.push(format!("Hunk #{} succeeded at {}{fuzz}{offset}.", at + 1, place.line));
                 }
                 Some(_) => {}
@@ -327,7 +338,11 @@ impl Job<'_> {
             self.answer.exit = self.answer.exit.max(1);
             let (all, plural) = (outcomes.len(), if outcomes.len() == 1 { "" } else { "s" });
             let rejects = self.options.rejects.map_or_else(|| format!("{output}.rej"), str::to_owned);
-            let saving = if self.options.dry_run { String::new() } else { format!(" -- saving rejects to file {rejects}") };
+            let saving = if self.options.dry_run {
+                String::new()
+            } else {
+                format!(" -- saving rejects to file {rejects}")
+            };
             self.say(&format!("{failed} out of {all} hunk{plural} FAILED{saving}"));
             if !self.options.dry_run {
                 let text = patch.rejected(name, |at| outcomes[at].is_none());
@@ -337,7 +352,9 @@ impl Job<'_> {
         if self.options.dry_run {
             return;
         }
-        if let Some(data) = old.as_ref().filter(|_| self.options.backup || (mismatch && self.options.backup_mismatch)) {
+        if let Some(data) =
+            old.as_ref().filter(|_| self.options.backup || (mismatch && self.options.backup_mismatch))
+        {
             let backup = format!("{name}{}", self.options.suffix);
             self.write(&backup, data);
         }
@@ -356,7 +373,8 @@ impl Job<'_> {
     fn write(&mut self, name: &str, data: &[u8]) {
         let path = self.path(name);
         let dir = path.rsplit_once('/').map_or("/", |(dir, _)| if dir.is_empty() { "/" } else { dir });
-        let written = self.call.files.make_dirs(dir).and_then(|()| self.call.files.write(new_name(&path)?, data));
+        let written =
+            self.call.files.make_dirs(dir).and_then(|()| self.call.files.write(new_name(&path)?, data));
         if let Err(errno) = written {
             self.answer.complain(2, format!("patch: **** Can't create file {name} : {errno}"));
         }
@@ -403,8 +421,14 @@ impl Job<'_> {
     fn ignored(&mut self, name: &str, patch: &Patch) {
         let (count, plural) = (patch.hunks.len(), if patch.hunks.len() == 1 { "" } else { "s" });
         let rejects = self.options.rejects.map_or_else(|| format!("{name}.rej"), str::to_owned);
-        let saving = if self.options.dry_run { String::new() } else { format!(" -- saving rejects to file {rejects}") };
-        self.answer.stdout.extend_from_slice(format!("{count} out of {count} hunk{plural} ignored{saving}\n").as_bytes());
+        let saving = if self.options.dry_run {
+            String::new()
+        } else {
+            format!(" -- saving rejects to file {rejects}")
+        };
+        self.answer
+            .stdout
+            .extend_from_slice(format!("{count} out of {count} hunk{plural} ignored{saving}\n").as_bytes());
         self.answer.exit = self.answer.exit.max(1);
         if !self.options.dry_run {
             let text = patch.rejected(name, |_| true);

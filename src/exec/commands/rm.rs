@@ -138,12 +138,14 @@ impl Job<'_> {
             }
             if matches!(base_name(operand), "." | "..") {
                 let name = quote::always(operand.trim_end_matches('/'));
-                return self.answer.complain(
-                    1,
-                    format!("rm: refusing to remove '.' or '..' directory: skipping {name}"),
-                );
+                return self
+                    .answer
+                    .complain(1, format!("rm: refusing to remove '.' or '..' directory: skipping {name}"));
             }
-            if self.options.recursive && !self.options.any_root && self.call.files.canonical(&path).is_ok_and(|path| path == "/") {
+            if self.options.recursive
+                && !self.options.any_root
+                && self.call.files.canonical(&path).is_ok_and(|path| path == "/")
+            {
                 self.answer.complain(1, "rm: it is dangerous to operate recursively on '/'");
                 return self.answer.complain(1, "rm: use --no-preserve-root to override this failsafe");
             }

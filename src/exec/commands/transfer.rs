@@ -226,7 +226,9 @@ fn run(name: &'static str, specs: &[Spec], usage: &str, call: &Call<'_>, operand
                 return answer;
             }
             VERSION => {
-                answer.stdout.extend_from_slice(format!("{name} (sqlfs), after GNU coreutils 9.1\n").as_bytes());
+                answer
+                    .stdout
+                    .extend_from_slice(format!("{name} (sqlfs), after GNU coreutils 9.1\n").as_bytes());
                 return answer;
             }
             _ => {}
@@ -276,7 +278,14 @@ fn run(name: &'static str, specs: &[Spec], usage: &str, call: &Call<'_>, operand
     }
     let mut job = Job { name, call, options, answer, stdin: call.stdin };
     let mut done = copy::Done::default();
+    let mut seen = std::collections::BTreeSet::new();
     for source in sources {
+        if sources.len() > 1 && name == "cp" && !job.options.backup && !seen.insert(*source) {
+            let line =
+                format!("cp: warning: source file {} specified more than once\n", quote::always(source));
+            job.answer.stderr.extend_from_slice(line.as_bytes());
+            continue;
+        }
         if call.is_over() {
             break;
         }
@@ -340,6 +349,8 @@ fn is_within(call: &Call<'_>, inner: &str, outer: &str) -> bool {
         let dir = call.files.canonical(if dir.is_empty() { "/" } else { dir }).ok()?;
         Some(join(&dir, name))
     };
-    let (Some(inner), Ok(outer)) = (parent(inner), call.files.canonical(&call.path(outer))) else { return false };
+    let (Some(inner), Ok(outer)) = (parent(inner), call.files.canonical(&call.path(outer))) else {
+        return false;
+    };
     inner == outer || inner.strip_prefix(&outer).is_some_and(|rest| rest.starts_with('/') || outer == "/")
 }

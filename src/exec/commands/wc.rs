@@ -72,7 +72,11 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             }
             FILES => {
                 let list = value.unwrap_or_default();
-                let read = if list == "-" { Ok(call.stdin.to_vec().into()) } else { call.files.read(&call.path(list)) };
+                let read = if list == "-" {
+                    Ok(call.stdin.to_vec().into())
+                } else {
+                    call.files.read(&call.path(list))
+                };
                 match read {
                     Ok(data) => names.extend(
                         data.split(|&byte| byte == 0)
@@ -92,7 +96,8 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     if wanted.is_empty() {
         wanted = vec!['l', 'w', 'c'];
     }
-    let shown: Vec<char> = ['l', 'w', 'm', 'c', 'L'].into_iter().filter(|letter| wanted.contains(letter)).collect();
+    let shown: Vec<char> =
+        ['l', 'w', 'm', 'c', 'L'].into_iter().filter(|letter| wanted.contains(letter)).collect();
     let from_stdin = names.is_empty();
     if from_stdin {
         names.push("-".to_owned());

@@ -92,7 +92,9 @@ pub(crate) fn script(call: &Call<'_>) -> Result<String, Answer> {
         let text = match *letter {
             HELP => USAGE,
             VERSION => "xargs (sqlfs), after GNU findutils 4.9.0\n",
-            'p' | 'o' | LIMITS => return Err(refused("options -p, -o and --show-limits are not supported here", false)),
+            'p' | 'o' | LIMITS => {
+                return Err(refused("options -p, -o and --show-limits are not supported here", false));
+            }
             _ => continue,
         };
         return Err(Answer { stdout: text.as_bytes().to_vec(), ..Answer::default() });
@@ -231,7 +233,10 @@ fn delimited(data: &[u8], delimiter: u8) -> Vec<Item> {
     if data.is_empty() {
         return Vec::new();
     }
-    data.split(|&byte| byte == delimiter).enumerate().map(|(line, item)| Item { text: text(item), line }).collect()
+    data.split(|&byte| byte == delimiter)
+        .enumerate()
+        .map(|(line, item)| Item { text: text(item), line })
+        .collect()
 }
 
 /// Items between blanks (with `by_line`: lines), quotes taken off, and what is wrong
@@ -301,7 +306,8 @@ impl Lines<'_> {
     fn all(&mut self, command: &[&str], items: &[Item], complete: bool) -> Result<(), String> {
         if let Some(replace) = self.options.replace {
             for item in items {
-                let words: Vec<String> = command.iter().map(|word| word.replace(replace, &item.text)).collect();
+                let words: Vec<String> =
+                    command.iter().map(|word| word.replace(replace, &item.text)).collect();
                 self.fits(words.iter().map(|word| word.len() + 1).sum())?;
                 self.one(words.iter().map(String::as_str));
             }

@@ -1,7 +1,7 @@
 //! Quotas and the read-only rule. All is asked before anything is allocated or
 //! changed.
 
-use super::{Quota, Fail, Fatal, Mode, State, WorkingCopy};
+use super::{Fail, Fatal, Mode, Quota, State, WorkingCopy};
 use crate::fs::Errno;
 
 /// Names of one file, as on ext4.

@@ -87,7 +87,9 @@ const TIMED_OUT: i32 = 137;
 fn bash(folder: &Path, script: &str) -> std::process::Output {
     let mut bash = Command::new("timeout");
     bash.args(["-s", "KILL", "10", "bash", "-c", script]).current_dir(folder).env_clear();
-    for (name, value) in [("PATH", "/usr/bin:/bin"), ("HOME", "/home/user"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")] {
+    for (name, value) in
+        [("PATH", "/usr/bin:/bin"), ("HOME", "/home/user"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]
+    {
         bash.env(name, value);
     }
     bash.stdin(std::process::Stdio::null()).output().unwrap()

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::Options;
 use super::format::Report;
 use super::lines::{self, Lines, MAX_LINES};
-use super::Options;
 use crate::exec::commands::{Answer, Call, base_name, glob, quote, stat};
 use crate::fs::{Errno, Kind};
 use crate::ids::Ino;

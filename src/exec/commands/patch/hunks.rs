@@ -26,7 +26,10 @@ fn same(a: &[u8], b: &[u8], ignore_space: bool) -> bool {
         return a == b;
     }
     let words = |line: &[u8]| {
-        line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).map(<[u8]>::to_vec).collect::<Vec<_>>()
+        line.split(u8::is_ascii_whitespace)
+            .filter(|word| !word.is_empty())
+            .map(<[u8]>::to_vec)
+            .collect::<Vec<_>>()
     };
     words(a) == words(b)
 }
@@ -41,7 +44,12 @@ impl<'a> Pattern<'a> {
     fn of(hunk: &'a Hunk) -> Self {
         let is_same = |(sign, _): &&(Sign, Vec<u8>)| *sign == Sign::Same;
         Self {
-            lines: hunk.lines.iter().filter(|(sign, _)| *sign != Sign::New).map(|(_, line)| line.as_slice()).collect(),
+            lines: hunk
+                .lines
+                .iter()
+                .filter(|(sign, _)| *sign != Sign::New)
+                .map(|(_, line)| line.as_slice())
+                .collect(),
             prefix: hunk.lines.iter().take_while(is_same).count(),
             suffix: hunk.lines.iter().rev().take_while(is_same).count(),
         }
@@ -62,7 +70,15 @@ impl<'a> Pattern<'a> {
     }
 
     /// Where it stands (lines from 0), near `guess`, behind the line `after`.
-    fn find(&self, text: &[&[u8]], guess: isize, first: usize, after: isize, fuzz: usize, ignore_space: bool) -> Option<isize> {
+    fn find(
+        &self,
+        text: &[&[u8]],
+        guess: isize,
+        first: usize,
+        after: isize,
+        fuzz: usize,
+        ignore_space: bool,
+    ) -> Option<isize> {
         let context = self.prefix.max(self.suffix);
         let prefix_fuzz = (fuzz + self.prefix) as isize - context as isize;
         let suffix_fuzz = (fuzz + self.suffix) as isize - context as isize;
@@ -80,9 +96,8 @@ impl<'a> Pattern<'a> {
             return fits(end).then_some(end);
         }
         let last = text.len() as isize;
-        (0..=last.max(guess)).find_map(|offset| {
-            [guess + offset, guess - offset].into_iter().find(|at| fits(*at))
-        })
+        (0..=last.max(guess))
+            .find_map(|offset| [guess + offset, guess - offset].into_iter().find(|at| fits(*at)))
     }
 }
 
@@ -97,7 +112,8 @@ pub(super) fn apply(data: &[u8], patch: &Patch, most_fuzz: usize, ignore_space: 
         let wanted = hunk.old_start as isize - isize::from(!pattern.lines.is_empty());
         let context = pattern.prefix.max(pattern.suffix);
         let found = (0..=most_fuzz.min(context)).find_map(|fuzz| {
-            let at = pattern.find(&text, wanted + drift, hunk.old_start, done as isize, fuzz, ignore_space)?;
+            let at =
+                pattern.find(&text, wanted + drift, hunk.old_start, done as isize, fuzz, ignore_space)?;
             Some((at, fuzz))
         });
         let Some((at, fuzz)) = found else {

@@ -38,7 +38,8 @@ pub(super) struct Patch {
 impl Patch {
     /// Whether there is no file before it.
     pub(super) fn makes_file(&self) -> bool {
-        self.old.is_none() || self.hunks.first().is_some_and(|hunk| hunk.old_start == 0 && hunk.old_count == 0)
+        self.old.is_none()
+            || self.hunks.first().is_some_and(|hunk| hunk.old_start == 0 && hunk.old_count == 0)
     }
 
     /// Whether there is no file after it.
@@ -68,7 +69,9 @@ impl Patch {
     pub(super) fn rejected(&self, name: &str, is_rejected: impl Fn(usize) -> bool) -> Vec<u8> {
         let mut text = format!("--- {name}{}\n+++ {name}{}\n", self.times[0], self.times[1]).into_bytes();
         for (_, hunk) in self.hunks.iter().enumerate().filter(|(at, _)| is_rejected(*at)) {
-            let range = |start: usize, count: usize| if count == 1 { start.to_string() } else { format!("{start},{count}") };
+            let range = |start: usize, count: usize| {
+                if count == 1 { start.to_string() } else { format!("{start},{count}") }
+            };
             let (old, new) = (range(hunk.old_start, hunk.old_count), range(hunk.new_start, hunk.new_count));
             text.extend_from_slice(format!("@@ -{old} +{new} @@\n").as_bytes());
             for (sign, line) in &hunk.lines {
@@ -114,7 +117,8 @@ fn hunk_head(line: &str) -> Option<Hunk> {
 /// All patches in a text; what is none is passed over. `Err` is patch's message.
 pub(super) fn parse(text: &[u8]) -> Result<Vec<Patch>, String> {
     let lines: Vec<&[u8]> = text.split_inclusive(|&byte| byte == b'\n').collect();
-    let word = |at: usize| lines.get(at).map(|line| String::from_utf8_lossy(line).trim_end_matches('\n').to_owned());
+    let word =
+        |at: usize| lines.get(at).map(|line| String::from_utf8_lossy(line).trim_end_matches('\n').to_owned());
     let (mut patches, mut leading, mut mode, mut at) = (Vec::new(), Vec::new(), None, 0);
     while let Some(line) = word(at) {
         if line.starts_with("diff --git ") {
@@ -125,7 +129,8 @@ pub(super) fn parse(text: &[u8]) -> Result<Vec<Patch>, String> {
         }
         let next = word(at + 1).unwrap_or_default();
         let head = word(at + 2).and_then(|line| hunk_head(&line));
-        let (Some(old), Some(new), Some(_)) = (line.strip_prefix("--- "), next.strip_prefix("+++ "), head) else {
+        let (Some(old), Some(new), Some(_)) = (line.strip_prefix("--- "), next.strip_prefix("+++ "), head)
+        else {
             leading.push(line);
             at += 1;
             continue;

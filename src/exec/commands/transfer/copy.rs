@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Follow, Job};
+use super::{Existing, Follow, Job};
 use crate::exec::commands::{join, new_name, quote};
 use crate::fs::{Errno, Kind, Stat};
 use crate::ids::Ino;
@@ -87,10 +87,16 @@ fn clear_way(job: &mut Job<'_>, done: &Done, pair: &Pair<'_>, stat: &Stat, there
         return match behind.filter(|_| std::ptr::eq(source, pair.top.0)).unwrap_or(there).kind {
             Kind::Dir => Some(Way::Over),
             Kind::File | Kind::Symlink => {
-                job.complain(&format!("cannot overwrite non-directory {} with directory {}", quoted.1, quoted.0));
+                job.complain(&format!(
+                    "cannot overwrite non-directory {} with directory {}",
+                    quoted.1, quoted.0
+                ));
                 None
             }
         };
+    }
+    if job.options.existing == Existing::Keep {
+        return None;
     }
     let makes_link = job.options.hard_link || job.options.symlink || stat.kind == Kind::Symlink;
     let shown = if makes_link { Some(there) } else { behind };
@@ -101,7 +107,12 @@ fn clear_way(job: &mut Job<'_>, done: &Done, pair: &Pair<'_>, stat: &Stat, there
         }
         return None;
     }
-    if behind.is_none() && there.kind == Kind::Symlink && !makes_link && !job.options.remove_first && !job.options.backup {
+    if behind.is_none()
+        && there.kind == Kind::Symlink
+        && !makes_link
+        && !job.options.remove_first
+        && !job.options.backup
+    {
         job.complain(&format!("not writing through dangling symlink {}", quoted.1));
         return None;
     }
@@ -198,13 +209,16 @@ fn copy_file(job: &mut Job<'_>, done: &mut Done, pair: &Pair<'_>, stat: &Stat, t
     if job.options.hard_link {
         return match new_name(&to).and_then(|to| call.files.link(&from, to)) {
             Ok(()) => tell(job, pair),
-            Err(errno) => job.complain(&format!("cannot create hard link {} to {}: {errno}", quoted.1, quoted.0)),
+            Err(errno) => {
+                job.complain(&format!("cannot create hard link {} to {}: {errno}", quoted.1, quoted.0))
+            }
         };
     }
     if job.options.symlink {
         if !source.starts_with('/') && dest.trim_start_matches("./").contains('/') {
             let dest = quote::when_needed(dest);
-            return job.complain(&format!("{dest}: can make relative symbolic links only in current directory"));
+            return job
+                .complain(&format!("{dest}: can make relative symbolic links only in current directory"));
         }
         return match new_name(&to).and_then(|to| call.files.symlink(source, to)) {
             Ok(()) => tell(job, pair),

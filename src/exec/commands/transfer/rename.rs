@@ -15,12 +15,17 @@ pub(super) fn operand(job: &mut Job<'_>, source: &str, dest: &str) {
     let mut backup = String::new();
     match call.files.stat(&to, false) {
         Ok(there) => {
+            if job.options.existing == Existing::Keep {
+                return;
+            }
             let same_name = call.files.canonical(&to).ok() == call.files.canonical(&from).ok();
             let link_to_dest = stat.kind == Kind::Symlink && same_name;
-            let same = there.ino == stat.ino && (stat.kind == Kind::Dir || stat.nlink == 1 || is_within(call, dest, source));
+            let same = there.ino == stat.ino
+                && (stat.kind == Kind::Dir || stat.nlink == 1 || is_within(call, dest, source));
             if (same || link_to_dest) && !job.options.backup {
                 if stat.kind == Kind::Dir && dest.trim_end_matches('/') != source.trim_end_matches('/') {
-                    let message = format!("cannot move {} to a subdirectory of itself, {}", quoted.0, quoted.1);
+                    let message =
+                        format!("cannot move {} to a subdirectory of itself, {}", quoted.0, quoted.1);
                     return job.complain(&message);
                 }
                 return job.complain(&format!("{} and {} are the same file", quoted.0, quoted.1));
@@ -28,18 +33,17 @@ pub(super) fn operand(job: &mut Job<'_>, source: &str, dest: &str) {
             if !job.may_replace(&stat, &there, dest) {
                 return;
             }
-            if job.options.existing != Existing::Keep {
-                match (stat.kind, there.kind) {
-                    (Kind::Dir, Kind::File | Kind::Symlink) => {
-                        let message = format!("cannot overwrite non-directory {} with directory {}", quoted.1, quoted.0);
-                        return job.complain(&message);
-                    }
-                    (Kind::File | Kind::Symlink, Kind::Dir) => {
-                        let message = format!("cannot overwrite directory {} with non-directory", quoted.1);
-                        return job.complain(&message);
-                    }
-                    _ => {}
+            match (stat.kind, there.kind) {
+                (Kind::Dir, Kind::File | Kind::Symlink) => {
+                    let message =
+                        format!("cannot overwrite non-directory {} with directory {}", quoted.1, quoted.0);
+                    return job.complain(&message);
                 }
+                (Kind::File | Kind::Symlink, Kind::Dir) => {
+                    let message = format!("cannot overwrite directory {} with non-directory", quoted.1);
+                    return job.complain(&message);
+                }
+                _ => {}
             }
             if there.ino == stat.ino && !same {
                 // Two names of one file: rename(2) would leave both.
