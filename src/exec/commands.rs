@@ -28,6 +28,7 @@ mod quote;
 mod rm;
 mod stat;
 mod transfer;
+mod unzip;
 mod versions;
 mod wc;
 pub(crate) mod xargs;
@@ -92,6 +93,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
     ("stat", stat::run),
+    ("unzip", unzip::run),
     ("wc", wc::run),
     ("zcat", gzip::zcat),
     ("zip", zip::run),

@@ -10,7 +10,7 @@ use sqlfs::fs::{Fatal, Mode};
 use crate::support::beside_gnu::Beside;
 use crate::support::scripts::Sandbox;
 
-async fn compare(setup: &str, scripts: &[&str]) {
+pub async fn compare(setup: &str, scripts: &[&str]) {
     let mut wrong = Vec::new();
     let beside = Beside::new(setup).await;
     for script in scripts {

@@ -6,6 +6,8 @@ mod cases;
 mod cases_http;
 mod cli;
 mod commands;
+mod commands_files;
+mod commands_text;
 mod crash;
 mod differential;
 mod exec_cut_off;

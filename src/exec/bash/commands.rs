@@ -102,7 +102,7 @@ impl Ours {
         let operands = ctx.args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-'));
         for arg in operands.chain(here) {
             let path = absolute(cwd, arg);
-            let root = lists && path.trim_end_matches(['/', '.']).is_empty();
+            let root = lists && path.starts_with('/') && path.trim_end_matches(['/', '.']).is_empty();
             if !root && !matches!(self.stage.scene().files.stat(&path, true), Err(Errno::ENOENT)) {
                 continue;
             }

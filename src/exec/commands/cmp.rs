@@ -100,6 +100,10 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     for (name, skip) in names.into_iter().zip(skip) {
         match read(call, name) {
             Ok(bytes) => data.push(bytes.slice(skip.min(bytes.len())..)),
+            Err(_) if silent => {
+                answer.exit = 2;
+                return answer;
+            }
             Err(errno) => {
                 answer.complain(2, format!("cmp: {name}: {errno}"));
                 return answer;

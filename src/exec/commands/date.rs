@@ -250,8 +250,6 @@ fn read(words: &[&str], parsed: &mut Parsed, now: NaiveDateTime) -> Option<()> {
             // The start, in any case.
         } else if word == "tomorrow" || word == "yesterday" {
             parsed.days += if word == "tomorrow" { 1 } else { -1 };
-        } else if word == "midnight" || word == "noon" {
-            parsed.time = NaiveTime::from_hms_opt(if word == "noon" { 12 } else { 0 }, 0, 0);
         } else if let (true, Some(count)) =
             (word == "+" || word == "-", next.and_then(|next| next.parse::<i64>().ok()))
         {

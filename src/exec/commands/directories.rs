@@ -108,26 +108,31 @@ pub(super) fn mkdir(call: &Call<'_>) -> Answer {
                 // Each missing one above, from the top.
                 for (at, _) in operand.match_indices('/').filter(|(at, _)| *at > 0) {
                     let dir = &operand[..at];
-                    match call.files.mkdir(new_name(&call.path(dir))?) {
+                    match new_name(&call.path(dir)).and_then(|path| call.files.mkdir(path)) {
                         Ok(()) => made(dir, &mut answer),
-                        Err(Errno::EEXIST | Errno::EINVAL) => {}
-                        Err(errno) => return Err(errno),
+                        Err(Errno::EEXIST | Errno::EINVAL) => {
+                            if call.files.stat(&call.path(dir), true).is_ok_and(|stat| stat.kind != Kind::Dir)
+                            {
+                                return Err((dir, Errno::ENOTDIR));
+                            }
+                        }
+                        Err(errno) => return Err((dir, errno)),
                     }
                 }
             }
-            match call.files.mkdir(new_name(&path)?) {
+            match new_name(&path).and_then(|path| call.files.mkdir(path)) {
                 Ok(()) => {}
                 Err(Errno::EEXIST) if parents => {
-                    let there = call.files.stat(&path, true).map_err(|_| Errno::EEXIST)?;
-                    return if there.kind == Kind::Dir { Ok(()) } else { Err(Errno::EEXIST) };
+                    let dir = call.files.stat(&path, true).is_ok_and(|stat| stat.kind == Kind::Dir);
+                    return if dir { Ok(()) } else { Err((operand, Errno::EEXIST)) };
                 }
-                Err(errno) => return Err(errno),
+                Err(errno) => return Err((operand, errno)),
             }
             made(operand, &mut answer);
-            bits.map_or(Ok(()), |bits| call.files.chmod(&path, bits))
+            bits.map_or(Ok(()), |bits| call.files.chmod(&path, bits)).map_err(|errno| (operand, errno))
         };
-        if let Err(errno) = make() {
-            answer.complain(1, format!("mkdir: cannot create directory {}: {errno}", quote::curly(operand)));
+        if let Err((dir, errno)) = make() {
+            answer.complain(1, format!("mkdir: cannot create directory {}: {errno}", quote::curly(dir)));
         }
     }
     answer

@@ -296,8 +296,8 @@ impl Job<'_> {
         if first_fails || made_again {
             let back = patch.clone().reversed();
             if hunks::first_fits(&data, &back, space) {
-                match self.reversal() {
-                    Reversal::Skip => return self.ignored(name, &patch),
+                match self.reversal(name, made_again) {
+                    Reversal::Skip => return self.ignored(name, &patch, made_again),
                     Reversal::Reverse => {
                         patch = back;
                         applied = apply(&data, &patch, fuzz, space);
@@ -343,7 +343,8 @@ impl Job<'_> {
             } else {
                 format!(" -- saving rejects to file {rejects}")
             };
-            self.say(&format!("{failed} out of {all} hunk{plural} FAILED{saving}"));
+            let line = format!("{failed} out of {all} hunk{plural} FAILED{saving}\n");
+            self.answer.stdout.extend_from_slice(line.as_bytes());
             if !self.options.dry_run {
                 let text = patch.rejected(name, |at| outcomes[at].is_none());
                 self.write(&rejects, &text);
@@ -396,16 +397,19 @@ impl Job<'_> {
     }
 
     /// The patch seems to be applied already: asks, without anybody who answers.
-    fn reversal(&mut self) -> Reversal {
+    fn reversal(&mut self, name: &str, made_again: bool) -> Reversal {
         let which = if self.options.reverse { "Unreversed" } else { "Reversed" };
-        let told = format!("{which} (or previously applied) patch detected!");
+        let told = if made_again {
+            format!("The next patch would create the file {name},\nwhich already exists!")
+        } else {
+            format!("{which} (or previously applied) patch detected!")
+        };
         let assume = if self.options.reverse { "Ignore" } else { "Assume" };
         if self.options.forward {
             self.answer.stdout.extend_from_slice(format!("{told}  Skipping patch.\n").as_bytes());
             return Reversal::Skip;
         }
         if self.options.force {
-            self.say(&format!("{told}  Applying it anyway."));
             return Reversal::Apply;
         }
         if self.options.batch {
@@ -418,19 +422,16 @@ impl Job<'_> {
         Reversal::Skip
     }
 
-    fn ignored(&mut self, name: &str, patch: &Patch) {
+    fn ignored(&mut self, name: &str, patch: &Patch, made_again: bool) {
         let (count, plural) = (patch.hunks.len(), if patch.hunks.len() == 1 { "" } else { "s" });
         let rejects = self.options.rejects.map_or_else(|| format!("{name}.rej"), str::to_owned);
-        let saving = if self.options.dry_run {
-            String::new()
-        } else {
-            format!(" -- saving rejects to file {rejects}")
-        };
+        let keeps = !self.options.dry_run && !made_again;
+        let saving = if keeps { format!(" -- saving rejects to file {rejects}") } else { String::new() };
         self.answer
             .stdout
             .extend_from_slice(format!("{count} out of {count} hunk{plural} ignored{saving}\n").as_bytes());
         self.answer.exit = self.answer.exit.max(1);
-        if !self.options.dry_run {
+        if keeps {
             let text = patch.rejected(name, |_| true);
             self.write(&rejects, &text);
         }

@@ -137,7 +137,7 @@ impl Job<'_> {
                 return self.cannot(operand, Errno::EISDIR);
             }
             if matches!(base_name(operand), "." | "..") {
-                let name = quote::always(operand.trim_end_matches('/'));
+                let name = quote::always(operand);
                 return self
                     .answer
                     .complain(1, format!("rm: refusing to remove '.' or '..' directory: skipping {name}"));

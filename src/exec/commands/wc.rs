@@ -59,7 +59,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
         }
     };
     let mut names: Vec<String> = operands.iter().map(|name| (*name).to_owned()).collect();
-    let mut wanted = Vec::new();
+    let (mut wanted, mut list_from_stdin) = (Vec::new(), false);
     for (letter, value) in given {
         match letter {
             HELP => {
@@ -72,6 +72,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             }
             FILES => {
                 let list = value.unwrap_or_default();
+                list_from_stdin = list == "-";
                 let read = if list == "-" {
                     Ok(call.stdin.to_vec().into())
                 } else {
@@ -102,7 +103,8 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     if from_stdin {
         names.push("-".to_owned());
     }
-    let width = width(call, &names, shown.len());
+    // Of a list that is still being read, no file is known beforehand.
+    let width = if list_from_stdin { 1 } else { width(call, &names, shown.len()) };
     let mut total = Counts::default();
     for name in &names {
         if call.is_over() {

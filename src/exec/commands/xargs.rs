@@ -99,7 +99,7 @@ pub(crate) fn script(call: &Call<'_>) -> Result<String, Answer> {
         };
         return Err(Answer { stdout: text.as_bytes().to_vec(), ..Answer::default() });
     }
-    let options = read_options(&given).map_err(|message| refused(&message, false))?;
+    let options = read_options(&given).map_err(|message| refused(&message, true))?;
     let data = match options.arg_file {
         None | Some("-") => call.stdin.to_vec(),
         Some(file) => match call.files.read(&call.path(file)) {
@@ -136,12 +136,9 @@ fn preamble(command: &str) -> String {
          129|13?|14?) echo {told}\"terminated by signal $(($1 - 128))\" >&2; exit 125;; \
          126|127) case {name} in */*) exit $1;; esac;; esac; __xargs=123; }}\n"
     );
-    if !command.contains('/') {
-        let _ = writeln!(
-            script,
-            "type -P {name} >/dev/null || {{ echo {told}'No such file or directory' >&2; exit 127; }}"
-        );
-    }
+    let found =
+        if command.contains('/') { format!("[ -e {name} ]") } else { format!("type -P {name} >/dev/null") };
+    let _ = writeln!(script, "{found} || {{ echo {told}'No such file or directory' >&2; exit 127; }}");
     script
 }
 

@@ -9,7 +9,7 @@ use flate2::{Compression, Crc};
 use super::{Answer, Call, base_name, glob, join, new_name};
 use crate::fs::{Errno, Kind, Stat};
 
-mod format;
+pub(super) mod format;
 
 use format::Entry;
 

@@ -16,6 +16,8 @@ pub(super) struct Done {
     made: BTreeSet<Ino>,
     /// Files that were made, by path.
     files: BTreeSet<String>,
+    /// A directory was met in its own copy: there is no end to it.
+    into_itself: bool,
 }
 
 /// One pair of names, with the operands that it stands below.
@@ -28,6 +30,7 @@ struct Pair<'a> {
 /// One operand.
 pub(super) fn operand(job: &mut Job<'_>, done: &mut Done, source: &str, dest: &str) {
     let pair = Pair { source, dest, top: (source, dest) };
+    done.into_itself = false;
     copy(job, done, &pair);
 }
 
@@ -100,7 +103,8 @@ fn clear_way(job: &mut Job<'_>, done: &Done, pair: &Pair<'_>, stat: &Stat, there
     }
     let makes_link = job.options.hard_link || job.options.symlink || stat.kind == Kind::Symlink;
     let shown = if makes_link { Some(there) } else { behind };
-    if shown.is_some_and(|there| there.ino == stat.ino && there.ino != 0) {
+    let replaced = job.options.remove_first && there.kind == Kind::Symlink;
+    if !replaced && shown.is_some_and(|there| there.ino == stat.ino && there.ino != 0) {
         // A hard link that is already there is made: nothing to do.
         if !job.options.hard_link {
             job.complain(&same_message(source, dest));
@@ -160,6 +164,7 @@ fn copy_dir(job: &mut Job<'_>, done: &mut Done, pair: &Pair<'_>, stat: &Stat, th
         job.complain(&format!("cannot copy a directory, {source}, into itself, {dest}"));
     };
     if done.made.contains(&stat.ino) {
+        done.into_itself = true;
         return itself(job);
     }
     if there.is_none() {
@@ -176,8 +181,8 @@ fn copy_dir(job: &mut Job<'_>, done: &mut Done, pair: &Pair<'_>, stat: &Stat, th
         Err(errno) => return job.complain(&format!("cannot access {}: {errno}", quote::always(pair.source))),
     };
     for (name, _) in entries {
-        if call.is_over() {
-            return;
+        if call.is_over() || done.into_itself {
+            break;
         }
         let (source, dest) = (join(pair.source, &name), join(pair.dest, &name));
         copy(job, done, &Pair { source: &source, dest: &dest, top: pair.top });

@@ -20,8 +20,7 @@ pub(super) fn operand(job: &mut Job<'_>, source: &str, dest: &str) {
             }
             let same_name = call.files.canonical(&to).ok() == call.files.canonical(&from).ok();
             let link_to_dest = stat.kind == Kind::Symlink && same_name;
-            let same = there.ino == stat.ino
-                && (stat.kind == Kind::Dir || stat.nlink == 1 || is_within(call, dest, source));
+            let same = there.ino == stat.ino;
             if (same || link_to_dest) && !job.options.backup {
                 if stat.kind == Kind::Dir && dest.trim_end_matches('/') != source.trim_end_matches('/') {
                     let message =
@@ -44,13 +43,6 @@ pub(super) fn operand(job: &mut Job<'_>, source: &str, dest: &str) {
                     return job.complain(&message);
                 }
                 _ => {}
-            }
-            if there.ino == stat.ino && !same {
-                // Two names of one file: rename(2) would leave both.
-                if let Err(errno) = call.files.unlink(&from) {
-                    return job.complain(&format!("cannot remove {}: {errno}", quoted.0));
-                }
-                return job.tell(&format!("removed {}", quoted.0));
             }
             if job.options.backup {
                 match job.back_up(dest) {

@@ -3,17 +3,17 @@
 use chrono::{DateTime, Datelike as _, Timelike as _};
 
 /// One file of an archive.
-pub(super) struct Entry {
-    pub(super) name: String,
-    pub(super) deflated: bool,
+pub(in crate::exec::commands) struct Entry {
+    pub(in crate::exec::commands) name: String,
+    pub(in crate::exec::commands) deflated: bool,
     /// Date and time as DOS has them.
-    pub(super) time: u32,
-    pub(super) crc: u32,
+    pub(in crate::exec::commands) time: u32,
+    pub(in crate::exec::commands) crc: u32,
     /// Unpacked.
-    pub(super) size: u32,
+    pub(in crate::exec::commands) size: u32,
     /// Type and permission bits.
-    pub(super) mode: u32,
-    pub(super) packed: Vec<u8>,
+    pub(in crate::exec::commands) mode: u32,
+    pub(in crate::exec::commands) packed: Vec<u8>,
 }
 
 const LOCAL: u32 = 0x0403_4b50;
@@ -25,7 +25,7 @@ const UTF8: u16 = 1 << 11;
 const MADE_BY: u16 = 3 << 8 | 30;
 
 /// Two seconds exact, from 1980 on.
-pub(super) fn dos_time(ns: i64) -> u32 {
+pub(in crate::exec::commands) fn dos_time(ns: i64) -> u32 {
     let time = DateTime::from_timestamp_nanos(ns);
     let year = time.year().clamp(1980, 2107) as u32 - 1980;
     let date = year << 9 | time.month() << 5 | time.day();
@@ -41,7 +41,7 @@ fn u32_at(data: &[u8], at: usize) -> Option<u32> {
 }
 
 /// The entries of an archive; `None` when it is none.
-pub(super) fn read(data: &[u8]) -> Option<Vec<Entry>> {
+pub(in crate::exec::commands) fn read(data: &[u8]) -> Option<Vec<Entry>> {
     let first = data.len().checked_sub(22)?;
     let end = (first.saturating_sub(0xffff)..=first).rev().find(|at| u32_at(data, *at) == Some(END))?;
     let count = u16_at(data, end + 10)?;
@@ -77,7 +77,7 @@ pub(super) fn read(data: &[u8]) -> Option<Vec<Entry>> {
 }
 
 /// The archive.
-pub(super) fn write(entries: &[Entry]) -> Vec<u8> {
+pub(in crate::exec::commands) fn write(entries: &[Entry]) -> Vec<u8> {
     let (mut out, mut central) = (Vec::new(), Vec::new());
     for entry in entries {
         let offset = out.len() as u32;
