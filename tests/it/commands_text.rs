@@ -76,7 +76,7 @@ async fn dates_are_gnus() {
         "2024-02-29 1 year", "2024-02-29 -1 year", "2024-01-01 2 hours 30 minutes ago", "2024-05-06 next day", "2024-05-06 last week",
         "2024-02-30", "nonsense", "25 Dec 2024 23:59:59", "December 25 2024", "2024-05-06 1 fortnight ago",
         "Mon, 06 May 2024 10:00:00 +0000", "2024-05-06T10:00:00.5+02:00", "2024/05/06", "6 May 2024", "2024-05-06 tomorrow",
-        "2024-01-31 10:00 EST", "1970-01-01", "2024-01-01 -3 days", "2024-01-01 10:30 3 weeks ago",,
+        "2024-01-31 10:00 EST", "1970-01-01", "2024-01-01 -3 days", "2024-01-01 10:30 3 weeks ago",
     ];
     let scripts: Vec<String> = dates.iter().map(|date| format!("date -u -d '{date}' '+%F %T' 2>/dev/null; echo $?")).collect();
     let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
