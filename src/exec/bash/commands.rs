@@ -99,7 +99,8 @@ impl Ours {
         let mut lent = BTreeMap::new();
         let lists = self.name == "ls";
         let here = if lists && cwd == "/" { Some(".") } else { None };
-        let operands = ctx.args.iter().map(String::as_str).filter(|arg| !arg.starts_with('-'));
+        let operands =
+            ctx.args.iter().map(String::as_str).filter(|arg| !arg.is_empty() && !arg.starts_with('-'));
         for arg in operands.chain(here) {
             let path = absolute(cwd, arg);
             let root = lists && path.starts_with('/') && path.trim_end_matches(['/', '.']).is_empty();

@@ -283,7 +283,10 @@ impl Job<'_> {
         let verb = if self.options.dry_run { "checking" } else { "patching" };
         let (mut lines, data) = (Vec::new(), old.clone().unwrap_or_default());
         let (fuzz, space) = (self.options.fuzz, self.options.ignore_space);
-        if patch.makes_file() && old.is_none() && self.options.output.is_none() {
+        let made_again = patch.makes_file() && old.as_ref().is_some_and(|data| !data.is_empty());
+        if made_again {
+            // Told further down, in other words.
+        } else if patch.makes_file() && old.is_none() && self.options.output.is_none() {
             self.say(&format!("{verb} file {name}"));
         } else if let Some(read_from) = self.options.output {
             self.say(&format!("{verb} file {read_from} (read from {name})"));
@@ -292,7 +295,6 @@ impl Job<'_> {
         }
         let mut applied = apply(&data, &patch, fuzz, space);
         let first_fails = applied.outcomes.first().is_some_and(|outcome| outcome.is_none());
-        let made_again = patch.makes_file() && old.as_ref().is_some_and(|data| !data.is_empty());
         if first_fails || made_again {
             let back = patch.clone().reversed();
             if hunks::first_fits(&data, &back, space) {
@@ -305,6 +307,9 @@ impl Job<'_> {
                     Reversal::Apply => {}
                 }
             }
+        }
+        if made_again {
+            self.say(&format!("{verb} file {name}"));
         }
         let Applied { text, outcomes } = applied;
         let mut mismatch = false;

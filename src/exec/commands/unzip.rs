@@ -137,6 +137,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             Ok(true) => {
                 let slash = if is_dir { "/" } else { "" };
                 let space = if is_dir { "" } else { "  " };
+                let shown = if is_dir { shown } else { format!("{shown:<22}") };
                 answer.stdout.extend_from_slice(format!("{kind}: {shown}{slash}{space}\n").as_bytes());
             }
             Err(errno) => answer.complain(50, format!("error:  cannot create {shown}\n        {errno}")),

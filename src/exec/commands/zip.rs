@@ -84,7 +84,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
         let trimmed = if name.len() > 1 { name.trim_end_matches('/') } else { name };
         if job.add(trimmed, &mut entries).is_err() {
             job.answer
-                .stderr
+                .stdout
                 .extend_from_slice(format!("\tzip warning: name not matched: {name}\n").as_bytes());
         }
     }
@@ -93,8 +93,9 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     }
     if job.added.is_empty() {
         let archive = &job.archive;
-        let line = format!("\nzip error: Nothing to do! ({archive})");
-        job.answer.complain(12, line);
+        let line = format!("\nzip error: Nothing to do! ({archive})\n");
+        job.answer.stdout.extend_from_slice(line.as_bytes());
+        job.answer.exit = 12;
         return job.answer;
     }
     let data = format::write(&entries);
