@@ -1,15 +1,17 @@
 //! `ls`, as of GNU coreutils 9.1, with output to no terminal. Names are compared by
 //! bytes, times are UTC. Left out: colours, SELinux contexts, quoting styles but -Q.
 
-use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::options::{self, Given, Spec, Takes};
-use super::{Answer, Call, glob, join, quote, versions};
+use super::{Answer, Call, glob, join, quote};
 use crate::fs::{Errno, Kind, Stat};
 
 mod columns;
 mod long;
+mod order;
+
+use order::sort;
 
 const HELP: char = '\u{1}';
 const VERSION: char = '\u{2}';
@@ -441,31 +443,6 @@ fn list(call: &Call<'_>, options: &Options<'_>, dir: &Entry) -> Result<Vec<Entry
     }
     sort(options, &mut entries);
     Ok(entries)
-}
-
-fn extension(name: &str) -> &str {
-    name.rfind('.').map_or("", |at| &name[at..])
-}
-
-fn sort(options: &Options<'_>, entries: &mut [Entry]) {
-    if options.by == By::Nothing {
-        return;
-    }
-    let compare = |a: &Entry, b: &Entry| {
-        let order = match options.by {
-            By::Name | By::Nothing => Ordering::Equal,
-            By::Size => b.stat.size.cmp(&a.stat.size),
-            By::Time => b.stat.mtime_ns.cmp(&a.stat.mtime_ns),
-            By::Extension => extension(&a.name).cmp(extension(&b.name)),
-            By::Version => versions::compare(a.name.as_bytes(), b.name.as_bytes()),
-        };
-        let order = order.then_with(|| a.name.as_bytes().cmp(b.name.as_bytes()));
-        if options.reverse { order.reverse() } else { order }
-    };
-    entries.sort_by(|a, b| {
-        let dirs = if options.dirs_first { b.is_dir().cmp(&a.is_dir()) } else { Ordering::Equal };
-        dirs.then_with(|| compare(a, b))
-    });
 }
 
 /// A name as it is printed.
