@@ -7,13 +7,32 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
-use crate::fs::{Errno, Stat, WorkingCopy};
+use crate::fs::{Errno, Name, Stat, WorkingCopy};
 
+mod chmod;
+mod cmp;
+pub(crate) mod date;
 mod diff;
+mod directories;
+mod glob;
+mod gzip;
+mod human;
 mod ln;
+mod look;
+mod ls;
+mod mode;
+mod more;
 mod options;
+mod patch;
 mod quote;
+mod rm;
 mod stat;
+mod transfer;
+mod unzip;
+mod versions;
+mod wc;
+pub(crate) mod xargs;
+mod zip;
 
 /// One call of a command.
 pub(crate) struct Call<'a> {
@@ -38,6 +57,8 @@ pub(crate) struct Lent {
     pub(crate) stat: Stat,
     /// Its bytes.
     pub(crate) data: Bytes,
+    /// What is in it, if it is a directory.
+    pub(crate) entries: Vec<(Name, Stat)>,
 }
 
 /// What a command did.
@@ -55,11 +76,32 @@ pub(crate) struct Answer {
 pub(crate) type Command = fn(&Call<'_>) -> Answer;
 
 /// All of them by name. Only those of [`reads_lent`] look at [`Call::lent`].
-pub(crate) const ALL: [(&str, Command); 3] = [("diff", diff::run), ("ln", ln::run), ("stat", stat::run)];
+pub(crate) const ALL: &[(&str, Command)] = &[
+    ("chmod", chmod::run),
+    ("cmp", cmp::run),
+    ("cp", transfer::cp),
+    ("diff", diff::run),
+    ("gunzip", gzip::gunzip),
+    ("gzip", gzip::gzip),
+    ("ln", ln::run),
+    ("look", look::run),
+    ("ls", ls::run),
+    ("mkdir", directories::mkdir),
+    ("more", more::run),
+    ("mv", transfer::mv),
+    ("patch", patch::run),
+    ("rm", rm::run),
+    ("rmdir", directories::rmdir),
+    ("stat", stat::run),
+    ("unzip", unzip::run),
+    ("wc", wc::run),
+    ("zcat", gzip::zcat),
+    ("zip", zip::run),
+];
 
 /// Whether a command reads files that are outside the working copy.
 pub(crate) fn reads_lent(name: &str) -> bool {
-    matches!(name, "diff" | "stat")
+    matches!(name, "cmp" | "cp" | "diff" | "ls" | "stat" | "wc")
 }
 
 impl Call<'_> {
@@ -81,6 +123,11 @@ pub(crate) fn absolute(cwd: &str, operand: &str) -> String {
     } else {
         format!("{}/{operand}", cwd.trim_end_matches('/'))
     }
+}
+
+/// `name` in `dir`, as it is written.
+fn join(dir: &str, name: &str) -> String {
+    if dir.ends_with('/') { format!("{dir}{name}") } else { format!("{dir}/{name}") }
 }
 
 /// The interpreter's strings are UTF-8: bytes that are not have become replacement
@@ -106,4 +153,13 @@ impl Answer {
         self.stderr.push(b'\n');
         self.exit = self.exit.max(exit);
     }
+}
+
+/// Asks a question on stderr; the answer is the next line of standard input.
+fn agreed(command: &str, question: &str, stdin: &mut &[u8], answer: &mut Answer) -> bool {
+    answer.stderr.extend_from_slice(format!("{command}: {question} ").as_bytes());
+    let end = stdin.iter().position(|&byte| byte == b'\n').map_or(stdin.len(), |at| at + 1);
+    let (line, rest) = stdin.split_at(end);
+    *stdin = rest;
+    matches!(line.first(), Some(b'y' | b'Y'))
 }

@@ -1,139 +1,20 @@
 //! `ln`, `diff` and `stat` beside the machine's own: the same calls on the same files
 //! print the same, exit the same and leave the same files behind.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
 use std::process::Command;
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use sqlfs::exec::End;
-use sqlfs::fs::{Fatal, Mode, NodeBody};
+use sqlfs::fs::{Fatal, Mode};
 
+use crate::support::beside_gnu::Beside;
 use crate::support::scripts::Sandbox;
 
-const DIR: &str = "/home/user/w";
-
-/// What all files of a comparison are dated.
-const MTIME_NS: i64 = 1_700_000_000_123_456_789;
-
-#[derive(Debug, PartialEq, Eq)]
-struct Seen {
-    stdout: String,
-    stderr: String,
-    exit: i32,
-    files: Files,
-}
-
-/// Path → kind, content or target, first path with the same inode.
-type Files = BTreeMap<String, (char, Vec<u8>, String)>;
-
-fn real(setup: &str, script: &str) -> Seen {
-    let folder = tempfile::tempdir().unwrap();
-    let bash = |script: &str| {
-        let mut bash = Command::new("bash");
-        bash.args(["-c", script]).current_dir(folder.path()).env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
-        bash.stdin(std::process::Stdio::null()).output().unwrap()
-    };
-    assert!(bash(setup).status.success(), "the setup fails: {setup}");
-    date_real(folder.path());
-    let output = bash(script);
-    let mut files = Files::new();
-    let mut first = BTreeMap::new();
-    list_real(folder.path(), "", &mut files, &mut first);
-    Seen {
-        stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
-        exit: output.status.code().unwrap(),
-        files,
-    }
-}
-
-fn date_real(dir: &Path) {
-    for entry in std::fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_symlink() {
-            continue;
-        }
-        if path.is_dir() {
-            date_real(&path);
-        }
-        let time = UNIX_EPOCH + Duration::from_nanos(MTIME_NS.unsigned_abs());
-        std::fs::File::open(&path).unwrap().set_modified(time).unwrap();
-    }
-}
-
-fn list_real(dir: &Path, prefix: &str, files: &mut Files, first: &mut BTreeMap<u64, String>) {
-    let mut entries: Vec<_> = std::fs::read_dir(dir).unwrap().map(Result::unwrap).collect();
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let (path, name) = (entry.path(), format!("{prefix}{}", entry.file_name().to_str().unwrap()));
-        let meta = path.symlink_metadata().unwrap();
-        let same = first.entry(meta.ino()).or_insert_with(|| name.clone()).clone();
-        if meta.is_symlink() {
-            let target = path.read_link().unwrap().to_str().unwrap().as_bytes().to_vec();
-            files.insert(name, ('l', target, same));
-        } else if meta.is_dir() {
-            list_real(&path, &format!("{name}/"), files, first);
-            files.insert(name, ('d', Vec::new(), same));
-        } else {
-            files.insert(name, ('-', std::fs::read(&path).unwrap(), same));
-        }
-    }
-}
-
-async fn ours(setup: &str, script: &str) -> Seen {
-    let mut sandbox = Sandbox::new();
-    let run = async |sandbox: &mut Sandbox, script: &str| {
-        sandbox.edit(|files| files.mkdir_all(DIR).unwrap());
-        let mut job = sandbox.job(script);
-        DIR.clone_into(&mut job.cwd);
-        sandbox.run_job(job).await
-    };
-    let ran = run(&mut sandbox, setup).await;
-    assert_eq!(ran.ended.end, End::Exited(0), "the setup fails: {setup}: {}", ran.stderr());
-    let tree = sandbox.tree.clone();
-    sandbox.edit(|files| {
-        for (path, _, _) in tree.walk(DIR, None).unwrap() {
-            files.set_mtime(&path, MTIME_NS, false).unwrap();
-        }
-    });
-    let ran = run(&mut sandbox, script).await;
-    let End::Exited(exit) = ran.ended.end else { panic!("{script} ended as {:?}", ran.ended.end) };
-    let files = list_ours(&sandbox);
-    Seen { stdout: ran.stdout(), stderr: ran.stderr(), exit, files }
-}
-
-fn list_ours(sandbox: &Sandbox) -> Files {
-    let working_copy = sandbox.working_copy();
-    let mut found: Vec<_> = sandbox
-        .tree
-        .walk(DIR, None)
-        .unwrap()
-        .filter_map(|(path, ino, node)| {
-            let name = path.strip_prefix(DIR)?.strip_prefix('/')?.to_owned();
-            let (kind, content) = match &node.body {
-                NodeBody::File { .. } => ('-', working_copy.read(&path).unwrap().to_vec()),
-                NodeBody::Dir { .. } => ('d', Vec::new()),
-                NodeBody::Symlink { target } => ('l', target.as_bytes().to_vec()),
-            };
-            Some((name, ino, kind, content))
-        })
-        .collect();
-    // In the order in which `list_real` meets them.
-    found.sort_by(|a, b| a.0.split('/').cmp(b.0.split('/')));
-    let mut first = BTreeMap::new();
-    let entry = |(name, ino, kind, content): (String, u64, char, Vec<u8>)| {
-        let same = first.entry(ino).or_insert_with(|| name.clone()).clone();
-        (name, (kind, content, same))
-    };
-    found.into_iter().map(entry).collect()
-}
-
-async fn compare(setup: &str, scripts: &[&str]) {
+pub async fn compare(setup: &str, scripts: &[&str]) {
     let mut wrong = Vec::new();
+    let beside = Beside::new(setup).await;
     for script in scripts {
-        let (ours, real) = (ours(setup, script).await, real(setup, script));
+        let (ours, real) = (beside.ours(script).await.unwrap(), beside.real(script).unwrap());
         if ours != real {
             // What is equal is not shown.
             let mut shown = [ours, real];

@@ -1,6 +1,7 @@
 //! What the tests share: the real server as a child process, a client that says what it
 //! expects, and a proxy that breaks connections at a chosen moment.
 
+pub mod beside_gnu;
 pub mod cases;
 pub mod fs_ops;
 pub mod gated_store;

@@ -3,20 +3,68 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use bashkit::{BashBuilder, Builtin, BuiltinContext, ExecResult, FileType, Metadata, Result, async_trait};
+use bashkit::{
+    BashBuilder, Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileType, Metadata, Result, SubCommand,
+    async_trait,
+};
 
 use super::engine::Stage;
 use super::file_system::nanoseconds;
 use crate::clock;
-use crate::exec::commands::{ALL, Call, Command, Lent, absolute, reads_lent};
+use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, reads_lent, xargs};
 use crate::fs::{Errno, Kind, Stat};
 
 /// Gives the engine our commands in place of its own.
 pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
-    for (name, run) in ALL {
+    for &(name, run) in ALL {
         bash = bash.builtin(name, Box::new(Ours { stage: stage.clone(), name, run }));
     }
-    bash
+    bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
+}
+
+fn result(answer: Answer) -> ExecResult {
+    ExecResult {
+        stdout: answer.stdout.into(),
+        stderr: answer.stderr.into(),
+        exit_code: answer.exit.into(),
+        ..ExecResult::default()
+    }
+}
+
+/// Runs commands: the engine is given a script for them.
+struct Xargs {
+    stage: Stage,
+}
+
+impl Xargs {
+    fn script(&self, ctx: &BuiltinContext<'_>) -> std::result::Result<String, Answer> {
+        xargs::script(&Call {
+            files: &self.stage.scene().files,
+            lent: &BTreeMap::new(),
+            args: ctx.args,
+            cwd: ctx.cwd.to_str().unwrap_or("/"),
+            stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
+            now_ns: clock::wall_ns(),
+        })
+    }
+}
+
+#[async_trait]
+impl Builtin for Xargs {
+    async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
+        Ok(result(self.script(&ctx).err().unwrap_or_default()))
+    }
+
+    async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> Result<Option<ExecutionPlan>> {
+        let Ok(script) = self.script(ctx) else { return Ok(None) };
+        let command = SubCommand {
+            name: "bash".to_owned(),
+            args: vec!["-c".to_owned(), script, "xargs".to_owned()],
+            stdin: None,
+            assignments: Vec::new(),
+        };
+        Ok(Some(ExecutionPlan::Batch { commands: vec![command] }))
+    }
 }
 
 struct Ours {
@@ -40,36 +88,42 @@ impl Builtin for Ours {
             stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
             now_ns: clock::wall_ns(),
         };
-        let answer = (self.run)(&call);
-        Ok(ExecResult {
-            stdout: answer.stdout.into(),
-            stderr: answer.stderr.into(),
-            exit_code: answer.exit.into(),
-            ..ExecResult::default()
-        })
+        Ok(result((self.run)(&call)))
     }
 }
 
 impl Ours {
-    /// Operands that only the engine knows: `/dev/fd/63`, `/etc/passwd`.
+    /// Operands that only the engine knows: `/dev/fd/63`, `/etc/passwd`; for `ls` the
+    /// root too, which has its directories.
     async fn lent(&self, ctx: &BuiltinContext<'_>, cwd: &str) -> BTreeMap<String, Lent> {
         let mut lent = BTreeMap::new();
-        for arg in ctx.args.iter().filter(|arg| !arg.starts_with('-')) {
+        let lists = self.name == "ls";
+        let here = if lists && cwd == "/" { Some(".") } else { None };
+        let operands =
+            ctx.args.iter().map(String::as_str).filter(|arg| !arg.is_empty() && !arg.starts_with('-'));
+        for arg in operands.chain(here) {
             let path = absolute(cwd, arg);
-            if !matches!(self.stage.scene().files.stat(&path, true), Err(Errno::ENOENT)) {
+            let root = lists && path.starts_with('/') && path.trim_end_matches(['/', '.']).is_empty();
+            if !root && !matches!(self.stage.scene().files.stat(&path, true), Err(Errno::ENOENT)) {
                 continue;
             }
             let path = Path::new(&path);
             let Ok(metadata) = ctx.fs.stat(path).await else { continue };
-            let data = if metadata.file_type == FileType::Directory {
-                Vec::new()
-            } else {
+            let (mut data, mut entries) = (Vec::new(), Vec::new());
+            if metadata.file_type != FileType::Directory {
                 match ctx.fs.read_file(path).await {
-                    Ok(data) => data,
+                    Ok(read) => data = read,
                     Err(_) => continue,
                 }
-            };
-            lent.insert(arg.clone(), Lent { stat: stat(&metadata, data.len() as u64), data: data.into() });
+            } else if lists {
+                let found = ctx.fs.read_dir(path).await.unwrap_or_default();
+                entries.extend(found.into_iter().map(|entry| {
+                    let size = entry.metadata.size;
+                    (entry.name.into(), stat(&entry.metadata, size))
+                }));
+            }
+            let stat = stat(&metadata, data.len() as u64);
+            lent.insert(arg.to_owned(), Lent { stat, data: data.into(), entries });
         }
         lent
     }

@@ -7,6 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bashkit::hooks::{HookAction, Interceptor, ToolEvent};
 
 use super::engine::{Scene, Stage};
+use crate::clock;
+use crate::exec::commands::date;
 use crate::exec::guards::{self, Refused};
 use crate::exec::stop::Cause;
 
@@ -72,7 +74,7 @@ impl Seen {
 /// holds. It never cancels the one command (the engine would say so on stderr and go
 /// on): the engine looks at its flag next.
 pub(super) fn before_tool(stage: Stage) -> Interceptor<ToolEvent> {
-    Box::new(move |event| {
+    Box::new(move |mut event| {
         let Scene { seen, stop, script, .. } = stage.scene();
         match event.name.as_str() {
             "cd" | "pushd" | "popd" | "dirs" => seen.moved.store(true, Ordering::Relaxed),
@@ -84,6 +86,7 @@ pub(super) fn before_tool(stage: Stage) -> Interceptor<ToolEvent> {
                     seen.aliases.store(true, Ordering::Relaxed);
                 }
             }
+            "date" | "touch" => date::plain_args(&mut event.args, clock::wall_ns()),
             "jq" => seen.note_programs("jq", &event.args),
             "yq" => seen.note_programs("yq", &event.args),
             _ => {}

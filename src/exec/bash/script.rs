@@ -27,7 +27,12 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
         warnings.push(format!("the directory {} does not exist; started in {HOME}", job.cwd));
         HOME.clone_into(&mut job.cwd);
     }
-    let script: Arc<str> = if job.debug { format!("set -x; {}", job.script) } else { job.script }.into();
+    let mut script = if job.debug { format!("set -x; {}", job.script) } else { job.script };
+    // A here-document that ends with the script ends with a line.
+    if !script.is_empty() && !script.ends_with('\n') {
+        script.push('\n');
+    }
+    let script: Arc<str> = script.into();
     warnings.extend(guards::long_ranges(&script));
     let seen = Arc::new(Seen::default());
     let spare = seat.take::<Engine>().filter(|engine| engine.fits(&job.cwd, &job.quota));

@@ -10,7 +10,6 @@ use super::{Answer, Call, quote};
 
 mod compare;
 mod format;
-mod glob;
 mod lines;
 
 const HELP: char = '\u{1}';

@@ -6,7 +6,7 @@
 pub(super) enum Takes {
     Nothing,
     Argument,
-    /// Only as `--long=argument`.
+    /// Only attached: `--long=argument`, `-largument`.
     Optional,
 }
 
@@ -25,6 +25,16 @@ pub(super) struct Given<'a> {
 
 /// `Err` is getopt's message, without the command's name.
 pub(super) fn parse<'a>(args: &'a [String], specs: &[Spec]) -> Result<Given<'a>, String> {
+    read(args, specs, false)
+}
+
+/// As [`parse`], but the first operand ends the options: what follows is another
+/// command's.
+pub(super) fn parse_to_operand<'a>(args: &'a [String], specs: &[Spec]) -> Result<Given<'a>, String> {
+    read(args, specs, true)
+}
+
+fn read<'a>(args: &'a [String], specs: &[Spec], to_operand: bool) -> Result<Given<'a>, String> {
     let mut given = Given::default();
     let mut args = args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
@@ -70,11 +80,17 @@ pub(super) fn parse<'a>(args: &'a [String], specs: &[Spec]) -> Result<Given<'a>,
                         attached
                     });
                     rest = "".chars();
+                } else if takes == Takes::Optional && !rest.as_str().is_empty() {
+                    value = Some(rest.as_str());
+                    rest = "".chars();
                 }
                 given.options.push((letter, value));
             }
         } else {
             given.operands.push(arg);
+            if to_operand {
+                given.operands.extend(args.by_ref());
+            }
         }
     }
     Ok(given)

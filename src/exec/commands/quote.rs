@@ -64,6 +64,17 @@ fn escaped(name: &str) -> String {
     out
 }
 
+/// In the typographic quotes that some messages have instead.
+pub(super) fn curly(text: &str) -> String {
+    format!("\u{2018}{text}\u{2019}")
+}
+
+/// As a string of C, always in quotes; a space does not need any.
+pub(super) fn double(name: &str) -> String {
+    let quoted = c_string(name);
+    if quoted.starts_with('"') { quoted } else { format!("\"{quoted}\"") }
+}
+
 /// As a string of C, if it holds a space or what must be escaped there: the names in
 /// headers of diff.
 pub(super) fn c_string(name: &str) -> String {

@@ -272,7 +272,7 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field, b
             let sign = if field.alternate && stat.mode != 0 { "0" } else { "" };
             field.pad(&format!("{sign}{:o}", stat.mode), true)
         }
-        (None, 'A') => text(&mode_text(file)),
+        (None, 'A') => text(&mode_text(stat.kind, file.device, stat.mode)),
         (None, 'b') => {
             number(if is_plain(file) { stat.size.div_ceil(IO_BLOCK) * (IO_BLOCK / BLOCK) } else { 0 })
         }
@@ -339,10 +339,9 @@ fn kind_text(file: &File<'_>) -> &'static str {
 }
 
 /// As `ls -l` shows it.
-fn mode_text(file: &File<'_>) -> String {
-    let mode = file.stat.mode;
-    let mut text = String::from(match file.stat.kind {
-        Kind::File if file.device => "c",
+pub(super) fn mode_text(kind: Kind, device: bool, mode: u32) -> String {
+    let mut text = String::from(match kind {
+        Kind::File if device => "c",
         Kind::File => "-",
         Kind::Dir => "d",
         Kind::Symlink => "l",

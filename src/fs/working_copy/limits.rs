@@ -1,13 +1,19 @@
 //! Quotas and the read-only rule. All is asked before anything is allocated or
 //! changed.
 
-use super::{Fail, Fatal, Mode, State, WorkingCopy};
+use super::{Fail, Fatal, Mode, Quota, State, WorkingCopy};
 use crate::fs::Errno;
 
 /// Names of one file, as on ext4.
 pub(super) const LINK_MAX: u32 = 65_000;
 
 impl WorkingCopy {
+    /// The limits that it keeps.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
     /// Asked by every call right before it changes something.
     pub(super) fn writable(&self, path: &str) -> Result<(), Fail> {
         match self.mode {

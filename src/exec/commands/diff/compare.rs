@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 
+use super::Options;
 use super::format::Report;
 use super::lines::{self, Lines, MAX_LINES};
-use super::{Options, glob};
-use crate::exec::commands::{Answer, Call, base_name, quote, stat};
+use crate::exec::commands::{Answer, Call, base_name, glob, quote, stat};
 use crate::fs::{Errno, Kind};
 use crate::ids::Ino;
 
