@@ -2,6 +2,7 @@
 //! expects, and a proxy that breaks connections at a chosen moment.
 
 pub mod cases;
+pub mod certificates;
 pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
@@ -10,6 +11,7 @@ pub mod memory_store;
 pub mod model;
 pub mod operations;
 pub mod postgres;
+pub mod postgres_server;
 pub mod proxy;
 pub mod python;
 pub mod random;
