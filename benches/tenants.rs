@@ -126,6 +126,7 @@ fn measure(client: &mut Client, path: &str, times: &mut Times) {
     }
 }
 
+#[expect(clippy::cast_precision_loss, reason = "counts of requests are small")]
 fn quantile(times: &[f64], part: f64) -> f64 {
     let mut times = times.to_vec();
     times.sort_by(f64::total_cmp);

@@ -209,6 +209,7 @@ async fn copy(reply: Response, to: &mut (impl AsyncWrite + Unpin)) -> Result<(),
 
 /// The absolute path in the sandbox. `.` and `..` are resolved here, as `cd` does it: a
 /// URL parser would take them for steps within the URL.
+#[must_use]
 pub fn absolute(path: &str) -> String {
     let from_home = if path.starts_with('/') { "" } else { HOME };
     let mut parts: Vec<&str> = Vec::new();

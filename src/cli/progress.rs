@@ -34,6 +34,7 @@ pub struct Progress {
 
 impl Progress {
     /// Begins to show, if standard error is a terminal.
+    #[must_use]
     pub fn start() -> Self {
         let (counts, began) = (Arc::new(Counts::default()), clock::now());
         let seen = counts.clone();
@@ -48,6 +49,7 @@ impl Progress {
     }
 
     /// Where to count.
+    #[must_use]
     pub fn counts(&self) -> Arc<Counts> {
         self.counts.clone()
     }
@@ -69,6 +71,7 @@ fn show(counts: &Counts, began: Instant, end: &str) {
     let _ = write!(std::io::stderr(), "\r{text}\x1b[K{end}");
 }
 
+#[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
 fn line(counts: &Counts, took: Duration) -> String {
     let count = |number: &AtomicU64| number.load(Ordering::Relaxed);
     let (bytes, files, total) = (count(&counts.bytes), count(&counts.files), count(&counts.total));
@@ -82,6 +85,7 @@ fn line(counts: &Counts, took: Duration) -> String {
     format!("{files}{}{of} in {:.1} s, {}/s", size(bytes), took.as_secs_f64(), size(rate as u64))
 }
 
+#[expect(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
 fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
     let (mut value, mut unit) = (bytes as f64, "B");

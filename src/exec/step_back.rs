@@ -90,6 +90,7 @@ fn wanted(id: i32) -> Option<Duration> {
 }
 
 #[cfg(target_os = "linux")]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
 fn own_id() -> Option<i32> {
     #[expect(unsafe_code, reason = "gettid(2) takes nothing and touches no memory")]
     let id = unsafe { libc::gettid() };

@@ -116,6 +116,7 @@ async fn what_cannot_be_taken_changes_nothing(store: TestStore) {
     assert_eq!(parts.trim(), "0", "a part is left");
 }
 
+#[expect(clippy::cast_precision_loss, reason = "a few megabytes")]
 /// What a person sees: `script` gives the command a terminal.
 #[tokio::test]
 async fn a_terminal_shows_how_far_it_is() {

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use redis::{Client, ConnectionInfo, RedisError, TlsCertificates};
 use rustls::CertificateError;
 
+/// How a certificate begins in a PEM file.
+const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
+
 /// A lease server: its URL, and the authority that its certificate must come from.
 #[derive(Clone)]
 pub struct RedisServer {
@@ -24,7 +27,6 @@ impl RedisServer {
         let wrong = |why: &dyn std::fmt::Display| format!("REDIS_CA_FILE: {}: {why}", file.display());
         let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
         // The client takes a file without any for one that trusts nobody.
-        const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
         if !pem.windows(BEGIN.len()).any(|piece| piece == BEGIN) {
             return Err(wrong(&"holds no certificate; it must hold those of the authority, as PEM"));
         }

@@ -1,6 +1,7 @@
 //! Two versions share a database: whatever the oldest binary that a schema allows makes use of
 //! is still there, and goes on working while the schema is brought up.
 
+use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,7 +37,7 @@ async fn make(database: &Database, version: usize) {
         .to_owned();
     for (n, step) in steps().iter().enumerate().take(version) {
         sql.push_str(step);
-        sql.push_str(&format!(";\nINSERT INTO sqlfs_schema VALUES ({}, 1, 0);\n", n + 1));
+        let _ = write!(sql, ";\nINSERT INTO sqlfs_schema VALUES ({}, 1, 0);\n", n + 1);
     }
     run(&database.owner_url(), &sql).await;
 }
