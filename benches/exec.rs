@@ -5,9 +5,7 @@
 //! own like the product. Rounds of both alternate; medians of single requests are
 //! compared. `tests/run --bench` starts a throw-away Postgres and calls this.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 
 use sqlfs::clock;
@@ -19,6 +17,11 @@ use sqlfs::store::{self, Commit, CommitOutcome, Created, NewSandbox, Store};
 #[path = "../tests/it/support/postgres.rs"]
 #[expect(dead_code, reason = "the bench needs a part of it")]
 mod postgres;
+#[path = "support/rig.rs"]
+#[allow(dead_code, reason = "each bench needs another part of it")]
+mod rig;
+
+use rig::{Client, Server};
 
 /// Requests of one kind in a round, and rounds.
 const REQUESTS: usize = 400;
@@ -37,10 +40,10 @@ fn main() {
 }
 
 fn run(url: &str) {
-    let floor = Server::floor(url);
-    let product = Server::product(url);
+    let floor = floor_process(url);
+    let product = Server::product(&[("DATABASE_URL", url)]);
     let mut floor_client = Client::connect(floor.port, "");
-    let mut client = product.client();
+    let mut client = product.client(None);
     let sandbox = client.create();
     let exec = format!("/v1/sandboxes/{sandbox}/exec-sync");
     let record = format!("/v1/sandboxes/{sandbox}");
@@ -124,141 +127,10 @@ impl Table {
     }
 }
 
-/// A server process of this run; ended with it.
-struct Server {
-    child: Child,
-    port: u16,
-    _data: Option<tempfile::TempDir>,
-}
-
-impl Server {
-    fn floor(url: &str) -> Self {
-        let program = std::env::current_exe().expect("this program");
-        let mut command = Command::new(program);
-        command.arg("floor-server").arg(url);
-        Self::start(command, None)
-    }
-
-    fn product(url: &str) -> Self {
-        let data = tempfile::tempdir().expect("a folder");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_sqlfs"));
-        command
-            .env("DATABASE_URL", url)
-            .env("SQLFS_DATA_DIR", data.path())
-            .env("AUTH_SECRET", SECRET)
-            .env("PORT", "0")
-            .env("ADMIN_PORT", "0")
-            .env("RUST_LOG", "warn");
-        Self::start(command, Some(data))
-    }
-
-    fn start(mut command: Command, data: Option<tempfile::TempDir>) -> Self {
-        let mut child = command.stdout(Stdio::piped()).spawn().expect("a server");
-        let mut lines = BufReader::new(child.stdout.take().expect("its stdout")).lines();
-        let port = loop {
-            let line = lines.next().expect("a line with the address").expect("text");
-            if let Some((_, port)) = line.rsplit_once("listening on http://127.0.0.1:") {
-                break port.trim().parse().expect("a port");
-            }
-        };
-        // What it says later is not of interest, but must not fill the pipe.
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, port, _data: data }
-    }
-
-    fn client(&self) -> Client {
-        let mut client = Client::connect(self.port, "");
-        let reply = client.send(
-            "POST",
-            "/v1/auth/bootstrap",
-            r#"{"sub":"bench"}"#,
-            &format!("X-Auth-Secret: {SECRET}\r\n"),
-        );
-        let token = reply.json()["token"].as_str().expect("a token").to_owned();
-        Client::connect(self.port, &format!("Authorization: Bearer {token}\r\n"))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-const SECRET: &str = "a secret of the benchmark, long enough to be one";
-
-/// One kept-alive connection: as little client as there can be.
-struct Client {
-    stream: BufReader<TcpStream>,
-    headers: String,
-}
-
-struct Reply {
-    status: u16,
-    body: Vec<u8>,
-}
-
-impl Reply {
-    fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.body).expect("JSON")
-    }
-
-    fn assert_ok(&self) {
-        assert!(self.status < 300, "{}: {}", self.status, String::from_utf8_lossy(&self.body));
-    }
-}
-
-impl Client {
-    fn connect(port: u16, headers: &str) -> Self {
-        let stream = TcpStream::connect(("127.0.0.1", port)).expect("a connection");
-        stream.set_nodelay(true).expect("TCP_NODELAY");
-        Self { stream: BufReader::new(stream), headers: headers.to_owned() }
-    }
-
-    fn post(&mut self, path: &str, body: &str) -> Reply {
-        self.send("POST", path, body, "")
-    }
-
-    fn send(&mut self, method: &str, path: &str, body: &str, more: &str) -> Reply {
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{}{more}Content-Length: {}\r\n\r\n{body}",
-            self.headers,
-            body.len()
-        );
-        self.stream.get_mut().write_all(request.as_bytes()).expect("a request sent");
-        let (mut status, mut length) = (0, 0);
-        let mut line = String::new();
-        loop {
-            line.clear();
-            self.stream.read_line(&mut line).expect("a header line");
-            let text = line.trim_end();
-            if let Some(rest) = text.strip_prefix("HTTP/1.1 ") {
-                status = rest[..3].parse().expect("a status");
-            } else if let Some((name, value)) = text.split_once(':') {
-                if name.eq_ignore_ascii_case("content-length") {
-                    length = value.trim().parse().expect("a length");
-                }
-            } else if text.is_empty() {
-                break;
-            }
-        }
-        let mut body = vec![0; length];
-        self.stream.read_exact(&mut body).expect("a body");
-        Reply { status, body }
-    }
-
-    fn create(&mut self) -> String {
-        let reply = self.post("/v1/sandboxes", "{}");
-        reply.assert_ok();
-        reply.json()["id"].as_str().expect("an id").to_owned()
-    }
-
-    fn exec(&mut self, path: &str, script: &str, read_only: bool) {
-        let body = serde_json::json!({ "script": script, "readOnly": read_only }).to_string();
-        let reply = self.post(path, &body);
-        reply.assert_ok();
-    }
+fn floor_process(url: &str) -> Server {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.arg("floor-server").arg(url);
+    Server::start(command, None)
 }
 
 /// The floor: axum, and the store's own statements.

@@ -19,7 +19,7 @@ use crate::ids::{Caller, Owner, TenantId};
 use crate::lease::InProcess;
 use crate::lease::driver::Leases;
 use crate::lease::protocol;
-use crate::lease::redis::{RedisLeases, health};
+use crate::lease::redis::{RedisLeases, RedisServer, health};
 use crate::lease::verbs::{Mode, Ms, Terms};
 use crate::session::{
     Coordination, Create, Service, SessionError, Settings, TenantQuota, Tenants, VersionCheck, WhenDown,
@@ -123,19 +123,28 @@ fn poll(lease: Ms) -> Ms {
     (lease / 20).clamp(20, 300)
 }
 
+/// The lease server as it is configured; `None` if there is none.
+fn redis_server(config: &Config) -> Option<Result<RedisServer, String>> {
+    let url = config.redis_url.as_ref()?;
+    Some(RedisServer::new(&url.0, config.redis_ca_file.as_deref()))
+}
+
 /// What `doctor` says of Redis; nothing if there is none.
 pub async fn redis_checks(config: &Config) -> Vec<Finding> {
-    let Some(url) = &config.redis_url else { return Vec::new() };
     let (terms, timeout) = lease_terms(config);
-    health::checks(&url.0, terms, timeout).await
+    match redis_server(config) {
+        None => Vec::new(),
+        Some(Ok(server)) => health::checks(&server, terms, timeout).await,
+        Some(Err(why)) => vec![Finding { name: "redis", verdict: Found::Fail, detail: why }],
+    }
 }
 
 /// Warns in one line if Redis may throw leases away. Redis need not be there yet.
 fn warn_of_eviction(config: &Config) {
-    let Some(url) = config.redis_url.clone() else { return };
+    let Some(Ok(server)) = redis_server(config) else { return };
     let (_, timeout) = lease_terms(config);
     tokio::spawn(async move {
-        match health::eviction(&url.0, timeout).await {
+        match health::eviction(&server, timeout).await {
             Ok(Some(found)) => tracing::warn!(found, "the lease server may lose leases"),
             Ok(None) => tracing::debug!("the lease server loses no leases to make room"),
             Err(error) => tracing::debug!(error, "whether the lease server evicts is not known"),
@@ -145,7 +154,7 @@ fn warn_of_eviction(config: &Config) {
 
 /// Leases in Redis, or none. Redis need not be there yet: REDIS_DOWN says what happens.
 fn coordination(config: &Config) -> Result<Coordination, StartError> {
-    let Some(url) = &config.redis_url else { return Ok(Coordination::Alone(InProcess::default())) };
+    let Some(server) = redis_server(config) else { return Ok(Coordination::Alone(InProcess::default())) };
     let ms = |time: Duration| time.as_millis() as Ms;
     let (terms, timeout) = lease_terms(config);
     let lease = terms.lease;
@@ -160,8 +169,8 @@ fn coordination(config: &Config) -> Result<Coordination, StartError> {
         poll: poll(lease),
         retry: (lease / 100).clamp(10, 100),
     };
-    let refused = |why: String| StartError::Refused(format!("REDIS_URL: {why}"));
-    let store = Arc::new(RedisLeases::new(&url.0, terms, timeout).map_err(refused)?);
+    let server = server.map_err(StartError::Refused)?;
+    let store = Arc::new(RedisLeases::new(&server, terms, timeout).map_err(StartError::Refused)?);
     let when_down = match config.redis_down {
         RedisDown::Degrade => WhenDown::Degrade,
         RedisDown::Refuse => WhenDown::Refuse,

@@ -17,10 +17,13 @@ use crate::app;
 use crate::config::{Config, ConfigError};
 use crate::telemetry;
 
+pub mod archive;
 pub mod events;
 pub mod exec;
 pub mod files;
 pub mod operate;
+pub mod pack;
+pub mod progress;
 pub mod ready;
 pub mod target;
 
@@ -51,6 +54,10 @@ enum Command {
     Put(files::PutArgs),
     /// Copy a file of a sandbox to a local file
     Get(files::GetArgs),
+    /// Copy a local directory or tar archive into a sandbox
+    Ingest(archive::IngestArgs),
+    /// Write a directory of a sandbox as a .tar.gz
+    Export(archive::ExportArgs),
     /// Make a token for the HTTP interface
     Token(operate::TokenArgs),
     /// Bring the database's schema up to this version
@@ -80,7 +87,7 @@ pub struct ServerArgs {
 /// Which sandbox.
 #[derive(Clone, Debug, Args)]
 pub struct SandboxArgs {
-    /// Name or id; `exec` and `put` make a sandbox of this name if there is none
+    /// Name or id; `exec`, `put` and `ingest` make a sandbox of this name if there is none
     #[arg(long, short, env = "SQLFS_SANDBOX", value_name = "NAME|ID", default_value = "default")]
     sandbox: String,
     #[command(flatten)]
@@ -168,6 +175,8 @@ async fn run(command: Command, config: Arc<Config>) -> Result<u8, CliError> {
         Command::Cat(args) => files::cat(&config, args).await.map(|()| 0),
         Command::Put(args) => files::put(&config, args).await.map(|()| 0),
         Command::Get(args) => files::get(&config, args).await.map(|()| 0),
+        Command::Ingest(args) => archive::ingest(&config, args).await.map(|()| 0),
+        Command::Export(args) => archive::export(&config, args).await.map(|()| 0),
         Command::Token(args) => operate::token(&config, &args),
         Command::Migrate(args) => operate::migrate(&config, args).await,
         Command::Ready(args) => ready::ready(&config, args).await,

@@ -17,7 +17,8 @@ mod values;
 pub use values::check_tenant;
 use values::{
     address, database, flag, header_name, http_url, lease_mode, log_format, millis, number, optional_number,
-    owner, path, postgres, redis, redis_down, seconds, secret, tenant, tenants, text, version_check,
+    optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant, tenants, text,
+    version_check,
 };
 
 /// Text that must not appear in logs: `Debug` hides it.
@@ -163,6 +164,7 @@ settings! {
     max_execs_per_owner: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_OWNER", "16", "scripts", "Scripts of one owner that run at the same time.";
     max_queue_per_sandbox: usize = number::<usize, 1, 1_000_000>, "MAX_QUEUE_PER_SANDBOX", "1024", "requests", "Requests that wait for one sandbox (429 beyond).";
     redis_url: Option<Secret> = redis, "REDIS_URL", "", "", "redis:// or rediss:// URL of the lease server, the same on all replicas. Unset: this replica is the only one, or compare-and-set alone keeps several apart.";
+    redis_ca_file: Option<PathBuf> = optional_path, "REDIS_CA_FILE", "", "", "File with the certificate of the authority (PEM) that the certificate of a rediss:// server must come from. Unset: those that the system trusts.";
     redis_down: RedisDown = redis_down, "REDIS_DOWN", "degrade", "", "While Redis is away: `degrade` (write execs go on with compare-and-set alone; sandboxes with network permission answer 503) or `refuse` (all write execs answer 503).";
     lease_mode: LeaseMode = lease_mode, "LEASE_MODE", "lease", "", "`lease` (each lease is renewed by itself) or `preemptible` (one heartbeat for all of a replica). The same on all replicas.";
     version_check: VersionCheck = version_check, "VERSION_CHECK", "postgres", "", "Who says which state of a sandbox is the newest: `postgres`, or `redis` (a hint that comes with the lease; Postgres where there is none). Off by default because it saves a tenth of a write's time and a sixth of a read's, and costs freshness: an answer may be old after a pause beyond the lease time, or if Redis loses leases that are held. Needs REDIS_DOWN=refuse. The same on all replicas.";
@@ -266,6 +268,10 @@ impl Config {
                         .into(),
                 ));
             }
+        }
+        let encrypted = self.redis_url.as_ref().is_some_and(|url| url.0.starts_with("rediss://"));
+        if self.redis_ca_file.is_some() && !encrypted {
+            return Err(ConfigError("REDIS_CA_FILE: needs a REDIS_URL that begins with rediss://".into()));
         }
         if self.redis_url.is_some() { self.check_leases() } else { Ok(()) }
     }

@@ -49,7 +49,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jsonwebtoken", &["http/auth.rs"]),
     ("clap", &["cli"]),
     ("reqwest", &["cli"]),
-    ("rustls", &["main.rs"]),
+    ("rustls", &["main.rs", "store/postgres/tls.rs", "lease/redis/server.rs"]),
     ("tracing_subscriber", &["telemetry"]),
     ("opentelemetry", &["telemetry"]),
     ("opentelemetry_sdk", &["telemetry"]),

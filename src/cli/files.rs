@@ -8,6 +8,7 @@ use clap::Args;
 use futures_util::StreamExt;
 use reqwest::{Body, Method, Response};
 use serde_json::Value;
+use tokio::fs::File;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio_util::io::ReaderStream;
 
@@ -143,7 +144,7 @@ pub async fn put(config: &Arc<Config>, args: PutArgs) -> Result<(), CliError> {
     let body = if args.from == Path::new("-") {
         Body::wrap_stream(ReaderStream::new(tokio::io::stdin()))
     } else {
-        let file = tokio::fs::File::open(&args.from).await.map_err(local)?;
+        let file = File::open(&args.from).await.map_err(local)?;
         if file.metadata().await.map_err(local)?.is_dir() {
             return Err(CliError::new(format!("{}: is a directory", args.from.display())));
         }
@@ -165,29 +166,37 @@ pub async fn get(config: &Arc<Config>, args: GetArgs) -> Result<(), CliError> {
         Some(to) => to.clone(),
         None => PathBuf::from(args.from.rsplit('/').next().unwrap_or_default()),
     };
-    if to.file_name().is_none() {
-        return Err(CliError::new(format!("{:?} is no name for a local file", to.display().to_string())));
-    }
-    let local = |e: std::io::Error| CliError::new(format!("{}: {e}", to.display()));
     let target = Target::open(config, &args.sandbox).await?;
     let copied = async {
         let id = target.sandbox().await?;
         let reply = send(target.request(Method::GET, &route(&id, &args.from))).await?;
-        let mut part = to.clone().into_os_string();
-        part.push(".sqlfs-part");
-        let mut file = tokio::fs::File::create(&part).await.map_err(local)?;
-        let copied = copy(reply, &mut file).await;
-        match copied {
-            Ok(()) => tokio::fs::rename(&part, &to).await.map_err(local),
-            Err(error) => {
-                let _ = tokio::fs::remove_file(&part).await;
-                Err(error)
-            }
-        }
+        into_file(&to, async |file| copy(reply, file).await).await
     }
     .await;
     target.close().await;
     copied
+}
+
+/// Lets `fill` write a local file: all of it, or the file stays as it was.
+pub async fn into_file(
+    to: &Path,
+    fill: impl AsyncFnOnce(&mut File) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    if to.file_name().is_none() {
+        return Err(CliError::new(format!("{:?} is no name for a local file", to.display().to_string())));
+    }
+    let local = |e: std::io::Error| CliError::new(format!("{}: {e}", to.display()));
+    let mut part = to.as_os_str().to_owned();
+    part.push(".sqlfs-part");
+    let mut file = File::create(&part).await.map_err(local)?;
+    let filled = match fill(&mut file).await {
+        Ok(()) => tokio::fs::rename(&part, to).await.map_err(local),
+        failed => failed,
+    };
+    if filled.is_err() {
+        let _ = tokio::fs::remove_file(&part).await;
+    }
+    filled
 }
 
 async fn copy(reply: Response, to: &mut (impl AsyncWrite + Unpin)) -> Result<(), CliError> {
@@ -200,7 +209,8 @@ async fn copy(reply: Response, to: &mut (impl AsyncWrite + Unpin)) -> Result<(),
 
 /// The absolute path in the sandbox. `.` and `..` are resolved here, as `cd` does it: a
 /// URL parser would take them for steps within the URL.
-fn absolute(path: &str) -> String {
+#[must_use]
+pub fn absolute(path: &str) -> String {
     let from_home = if path.starts_with('/') { "" } else { HOME };
     let mut parts: Vec<&str> = Vec::new();
     for part in from_home.split('/').chain(path.split('/')) {

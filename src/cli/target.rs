@@ -157,7 +157,11 @@ fn id_of(record: &Value) -> Result<String, CliError> {
 
 /// Sends a request; a reply that is no success becomes the error it carries.
 pub async fn send(request: RequestBuilder) -> Result<Response, CliError> {
-    let reply = request.send().await?;
+    accept(request.send().await?).await
+}
+
+/// The reply, or the error that it carries.
+pub async fn accept(reply: Response) -> Result<Response, CliError> {
     if reply.status().is_success() {
         return Ok(reply);
     }

@@ -61,6 +61,11 @@ pub(super) fn path(text: &str) -> Result<PathBuf, String> {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
+pub(super) fn optional_path(text: &str) -> Result<Option<PathBuf>, String> {
+    Ok((!text.is_empty()).then(|| PathBuf::from(text)))
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
 pub(super) fn secret(text: &str) -> Result<Option<Secret>, String> {
     Ok((!text.is_empty()).then(|| Secret(text.to_owned())))
 }

@@ -95,7 +95,9 @@ pub fn read(
 
 #[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
 fn broken(error: io::Error) -> ApiError {
-    ApiError::invalid(format!("the archive cannot be read: {error}"))
+    // The reader quotes what it met, which may be any bytes at any length.
+    let why: String = error.to_string().chars().take(200).flat_map(char::escape_debug).collect();
+    ApiError::invalid(format!("the archive cannot be read: {why}"))
 }
 
 /// Counts what the tar reader takes on its own account.

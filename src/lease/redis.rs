@@ -16,8 +16,10 @@ use crate::lease::verbs::{Answer, CallError, Claim, Hint, Holding, Incarnation, 
 mod breaker;
 pub mod health;
 mod line;
+mod server;
 
 use line::Line;
+pub use server::RedisServer;
 
 /// The store.
 pub struct RedisLeases {
@@ -47,16 +49,15 @@ const LISTEN_AGAIN: Duration = Duration::from_millis(500);
 const LONGEST_HINT_CALL: Duration = Duration::from_millis(100);
 
 impl RedisLeases {
-    /// Checks `url` (`redis://` or `rediss://`) and connects to nothing yet. Each call
-    /// takes at most `timeout`. An error says what is wrong with the URL.
-    pub fn new(url: &str, terms: Terms, timeout: Duration) -> Result<Self, String> {
+    /// Connects to nothing yet. Each call takes at most `timeout`. An error is for people.
+    pub fn new(server: &RedisServer, terms: Terms, timeout: Duration) -> Result<Self, String> {
         let script = |text: &str| Script::new(&format!("{}\n{text}", include_str!("redis/common.lua")));
         Ok(Self {
             terms,
-            requests: Line::new(url, timeout)?,
-            control: Line::new(url, timeout)?,
-            hints: Line::new(url, timeout.min(LONGEST_HINT_CALL))?,
-            client: Client::open(url).map_err(|error| error.to_string())?,
+            requests: Line::new(server, timeout)?,
+            control: Line::new(server, timeout)?,
+            hints: Line::new(server, timeout.min(LONGEST_HINT_CALL))?,
+            client: server.client().clone(),
             scripts: Scripts {
                 acquire: script(include_str!("redis/acquire.lua")),
                 raise: script(include_str!("redis/raise.lua")),

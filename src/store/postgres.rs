@@ -19,6 +19,7 @@ mod pool;
 mod resolve;
 mod rows;
 mod sandboxes;
+mod tls;
 
 use std::str::FromStr;
 use std::sync::Arc;

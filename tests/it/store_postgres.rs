@@ -6,6 +6,7 @@ mod lost;
 mod plans;
 mod row_security;
 mod schema;
+mod two_versions;
 
 use std::sync::Arc;
 

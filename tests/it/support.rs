@@ -3,6 +3,7 @@
 
 pub mod beside_gnu;
 pub mod cases;
+pub mod certificates;
 pub mod fs_ops;
 pub mod gated_store;
 pub mod http;
@@ -11,6 +12,7 @@ pub mod memory_store;
 pub mod model;
 pub mod operations;
 pub mod postgres;
+pub mod postgres_server;
 pub mod proxy;
 pub mod python;
 pub mod random;

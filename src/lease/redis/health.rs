@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, ConnectionAddr};
+use redis::{AsyncConnectionConfig, ConnectionAddr};
 
-use super::RedisLeases;
+use super::server::explain;
+use super::{RedisLeases, RedisServer};
 use crate::clock;
 use crate::ids::{SandboxId, TenantId};
 use crate::lease::keys::{LeaseKey, WAKE_CHANNEL, alive};
@@ -42,10 +43,10 @@ const SLOW: Duration = Duration::from_millis(20);
 /// Calls whose median counts.
 const CALLS: usize = 11;
 
-/// All checks of the server at `url`; each step takes at most `timeout`.
-pub async fn checks(url: &str, terms: Terms, timeout: Duration) -> Vec<Finding> {
-    let mut found = vec![encryption(url)];
-    let mut connection = match connect(url, timeout).await {
+/// All checks of `server`; each step takes at most `timeout`.
+pub async fn checks(server: &RedisServer, terms: Terms, timeout: Duration) -> Vec<Finding> {
+    let mut found = vec![encryption(server)];
+    let mut connection = match connect(server, timeout).await {
         Ok(connection) => connection,
         Err(why) => {
             found.push(fail("redis", format!("does not answer: {why}")));
@@ -54,18 +55,18 @@ pub async fn checks(url: &str, terms: Terms, timeout: Duration) -> Vec<Finding> 
     };
     found.push(version(&mut connection).await);
     found.push(eviction_finding(&mut connection).await);
-    match RedisLeases::new(url, terms, timeout) {
+    match RedisLeases::new(server, terms, timeout) {
         Ok(leases) => found.push(scripts(&leases, &mut connection).await),
         Err(why) => found.push(fail("redis scripts", why)),
     }
-    found.push(wake_ups(url, timeout).await);
+    found.push(wake_ups(server, timeout).await);
     found
 }
 
-/// The line to warn with if the server at `url` may throw leases away; `None`: it may not.
+/// The line to warn with if `server` may throw leases away; `None`: it may not.
 /// An error says why it is not known.
-pub async fn eviction(url: &str, timeout: Duration) -> Result<Option<String>, String> {
-    eviction_of(&mut connect(url, timeout).await?).await
+pub async fn eviction(server: &RedisServer, timeout: Duration) -> Result<Option<String>, String> {
+    eviction_of(&mut connect(server, timeout).await?).await
 }
 
 async fn eviction_of(connection: &mut MultiplexedConnection) -> Result<Option<String>, String> {
@@ -86,22 +87,23 @@ async fn setting(connection: &mut MultiplexedConnection, name: &str) -> Result<S
     pair.into_iter().nth(1).ok_or_else(|| format!("it has no setting {name}"))
 }
 
-async fn connect(url: &str, timeout: Duration) -> Result<MultiplexedConnection, String> {
-    let client = Client::open(url).map_err(|error| error.to_string())?;
+async fn connect(server: &RedisServer, timeout: Duration) -> Result<MultiplexedConnection, String> {
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(timeout))
         .set_response_timeout(Some(timeout));
-    let connecting = client.get_multiplexed_async_connection_with_config(&config);
+    let connecting = server.client().get_multiplexed_async_connection_with_config(&config);
     match tokio::time::timeout(timeout, connecting).await {
-        Ok(connection) => connection.map_err(|error| error.to_string()),
+        Ok(connection) => connection.map_err(|error| explain(&error)),
         Err(_) => Err(format!("no answer within {} ms", timeout.as_millis())),
     }
 }
 
-fn encryption(url: &str) -> Finding {
+fn encryption(server: &RedisServer) -> Finding {
     const NAME: &str = "redis encryption";
-    let Ok(client) = Client::open(url) else { return fail(NAME, "the URL cannot be read".into()) };
-    match client.get_connection_info().addr() {
+    match server.client().get_connection_info().addr() {
+        ConnectionAddr::TcpTls { insecure: false, .. } if server.has_own_authority() => {
+            ok(NAME, "TLS, by the authority of REDIS_CA_FILE".into())
+        }
         ConnectionAddr::TcpTls { insecure: false, .. } => ok(NAME, "TLS".into()),
         ConnectionAddr::TcpTls { .. } => warn(
             NAME,
@@ -224,11 +226,10 @@ async fn timing(leases: &RedisLeases, owner: Incarnation, connection: &mut Multi
     ok(NAME, detail)
 }
 
-async fn wake_ups(url: &str, timeout: Duration) -> Finding {
+async fn wake_ups(server: &RedisServer, timeout: Duration) -> Finding {
     const NAME: &str = "redis wake-ups";
     let subscribed = async {
-        let client = Client::open(url)?;
-        let mut listener = client.get_async_pubsub().await?;
+        let mut listener = server.client().get_async_pubsub().await?;
         listener.subscribe(format!("{WAKE_CHANNEL}sqlfs-doctor")).await
     };
     match tokio::time::timeout(timeout, subscribed).await {

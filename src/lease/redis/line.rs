@@ -4,12 +4,13 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use deadpool_redis::{Manager, Pool, Runtime};
+use deadpool_redis::{Manager, Pool, PoolError, Runtime};
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, FromRedisValue, RedisError, ScriptInvocation};
 use tokio::sync::Mutex as Turn;
 
 use super::breaker::Breaker;
+use super::server::{RedisServer, explain};
 use crate::clock;
 use crate::lease::verbs::CallError;
 
@@ -32,11 +33,11 @@ struct Current {
 
 impl Line {
     /// No connection is made yet. `timeout` bounds a whole call, building included.
-    pub(super) fn new(url: &str, timeout: Duration) -> Result<Self, String> {
+    pub(super) fn new(server: &RedisServer, timeout: Duration) -> Result<Self, String> {
         let config = AsyncConnectionConfig::new()
             .set_connection_timeout(Some(timeout))
             .set_response_timeout(Some(timeout));
-        let manager = Manager::new_with_config(url, config).map_err(|error| error.to_string())?;
+        let manager = Manager::new_with_config(server.info(), config).map_err(|error| error.to_string())?;
         let pool = Pool::builder(manager)
             .max_size(1)
             .runtime(Runtime::Tokio1)
@@ -111,7 +112,11 @@ impl Line {
             return Ok(current);
         }
         let checked = self.pool.get().await.map_err(|error| {
-            tracing::warn!(%error, "the lease server is out of reach");
+            let error = match &error {
+                PoolError::Backend(error) => explain(error),
+                other => other.to_string(),
+            };
+            tracing::warn!(error, "the lease server is out of reach");
         })?;
         let connection = MultiplexedConnection::clone(&checked);
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use sqlx::error::DatabaseError;
 
+use super::tls;
 use crate::store::StoreError;
 
 /// How a call to the server failed.
@@ -84,8 +85,11 @@ impl Failure {
     }
 
     /// While a connection was being opened nothing had been sent yet, and whatever the
-    /// server says against it (but for who we are) may pass.
+    /// server says against it (but for who we are, and how we may come) may pass.
     pub(super) fn of_connect(error: sqlx::Error) -> Self {
+        if let Some(text) = tls::refusal(&error) {
+            return Self::Refused(text);
+        }
         match Self::of_call(error) {
             Self::Refused(text) => Self::Refused(text),
             Self::Unavailable(text)

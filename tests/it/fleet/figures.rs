@@ -7,7 +7,7 @@ use sqlfs::ids::{SandboxId, TenantId};
 use sqlfs::lease::driver::Leases;
 use sqlfs::lease::keys::LeaseKey;
 use sqlfs::lease::protocol::{Config, WhenAway};
-use sqlfs::lease::redis::RedisLeases;
+use sqlfs::lease::redis::{RedisLeases, RedisServer};
 use sqlfs::lease::verbs::{Mode, Terms};
 
 use super::rig::{CALM, Fleet, MODES, begun, bounded, key};
@@ -115,7 +115,8 @@ async fn a_thousand_held(mode: Mode, name: &str, calls: usize) -> Vec<Call> {
     let redis = Redis::start().await;
     let config = config(mode);
     let terms = Terms { lease: config.lease, mark: 4 * config.poll };
-    let store = RedisLeases::new(&redis.url(), terms, Duration::from_secs(1)).expect("a URL");
+    let server = RedisServer::new(&redis.url(), None).expect("a Redis URL");
+    let store = RedisLeases::new(&server, terms, Duration::from_secs(1)).expect("a store");
     let leases = Leases::start(std::sync::Arc::new(store), config).expect("the lease thread starts");
     let tenant = TenantId("default".into());
     let mut held = Vec::new();

@@ -8,7 +8,7 @@ pub use crate::support::redis::shared_url as redis_url;
 use sqlfs::ids::{SandboxId, TenantId};
 use sqlfs::lease::keys::{LeaseKey, alive};
 use sqlfs::lease::memory::Memory;
-use sqlfs::lease::redis::RedisLeases;
+use sqlfs::lease::redis::{RedisLeases, RedisServer};
 use sqlfs::lease::store::LeaseStore;
 use sqlfs::lease::verbs::{Answer, Claim, Hint, Holding, Incarnation, Ms, Notice, Parting, Terms, Verb};
 use tokio::sync::{RwLock, RwLockReadGuard, mpsc};
@@ -96,7 +96,8 @@ pub async fn on_redis_while(scripts: RwLockReadGuard<'static, ()>) -> Rig {
 }
 
 async fn connect(terms: Terms, scripts: RwLockReadGuard<'static, ()>) -> Rig {
-    let store = RedisLeases::new(&redis_url(), terms, Duration::from_secs(10)).expect("a Redis URL");
+    let server = RedisServer::new(&redis_url(), None).expect("a Redis URL");
+    let store = RedisLeases::new(&server, terms, Duration::from_secs(10)).expect("a store");
     let client = redis::Client::open(redis_url()).expect("a Redis URL");
     let connection = client.get_multiplexed_async_connection().await.expect("a Redis that runs");
     Rig { key: fresh_key(), store: Arc::new(store), kind: Kind::Redis(connection, scripts) }
