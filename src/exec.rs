@@ -16,7 +16,6 @@ mod commands;
 pub mod guards;
 pub mod output;
 pub mod pool;
-mod step_back;
 mod stop;
 
 pub use bash::BashInterpreter;

@@ -18,9 +18,6 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio_util::task::AbortOnDropHandle;
-
-use super::step_back::{self, Thread};
 
 /// Stack of a script's thread. Virtual: only what is touched costs memory. The engine's
 /// recursion from command to command is stopped long before (see `guards`); the rest is
@@ -129,7 +126,6 @@ pub struct Running<T> {
     held: Held,
     grace: Duration,
     finished: bool,
-    _watch: Option<AbortOnDropHandle<()>>,
 }
 
 /// The place of a running job: taken by the thread when it comes back, or by the one
@@ -151,16 +147,12 @@ impl Place {
         let held: Held = Arc::new(Mutex::new(Some(self.permit)));
         let pool = Arc::downgrade(&self.pool);
         let mine = held.clone();
-        let thread = Arc::new(Thread::default());
-        let watched = thread.clone();
         let run: Run = Box::new(move |seat: &Seat, wake: mpsc::Sender<Task>| {
             // Nothing that a panic may have left half-done is looked at afterwards:
             // the job owns its state, and the thread ends.
-            thread.begin();
             let result = catch_unwind(AssertUnwindSafe(|| job(seat)));
-            let lowered = thread.end();
             let place = take(&mine);
-            let again = place.is_some() && result.is_ok() && !seat.worn.get() && !lowered;
+            let again = place.is_some() && result.is_ok() && !seat.worn.get();
             // A receiver that is gone has given the job up.
             let _ = done.send(result.map_err(|payload| Panicked(text_of(payload.as_ref()))));
             drop(place);
@@ -180,7 +172,7 @@ impl Place {
         if let Err(run) = task {
             start_thread(run)?;
         }
-        Ok(Running { result, held, grace, finished: false, _watch: step_back::watch(watched) })
+        Ok(Running { result, held, grace, finished: false })
     }
 }
 
