@@ -68,7 +68,13 @@ fn plain(text: &str, now_ns: i64) -> Option<String> {
     }
     let result = offset_by(day.and_time(time), &parsed)?;
     match parsed.zone {
-        Some(east) => Some(format!("@{}", result.and_utc().timestamp() - east)),
+        Some(east) => {
+            let utc = result.checked_sub_signed(TimeDelta::try_seconds(east)?)?;
+            Some(match utc.and_utc().timestamp_subsec_nanos() {
+                0 => format!("@{}", utc.and_utc().timestamp()),
+                _ => utc.format("%Y-%m-%dT%H:%M:%S%.fZ").to_string(),
+            })
+        }
         None if !stands => Some(format!("@{}", result.and_utc().timestamp())),
         None => Some(result.format("%Y-%m-%d %H:%M:%S%.f").to_string()),
     }
