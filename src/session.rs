@@ -56,7 +56,7 @@ mod watch;
 mod write;
 
 pub use crate::exec::{Captured, LiveEvent, OutputChunk, Stream};
-pub use crate::store::{GcReport, Page, Patch, Revoked, SandboxRow};
+pub use crate::store::{Page, Patch, Revoked, SandboxRow};
 pub use coordination::{Coordination, VersionCheck, WhenDown};
 pub use error::SessionError;
 pub use lifecycle::Readiness;
@@ -132,11 +132,14 @@ impl Service {
     #[must_use]
     pub fn coordinated(
         settings: Settings,
-        tenants: Tenants,
+        mut tenants: Tenants,
         interpreter: Arc<dyn Interpreter>,
         cache: Arc<ContentCache>,
         coordination: Coordination,
     ) -> Self {
+        if settings.tenant_quota != TenantQuota::default() {
+            tenants.count_usage();
+        }
         let admission = Admission::new(
             settings.queue_per_sandbox,
             settings.queue_per_owner,

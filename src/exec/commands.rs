@@ -153,6 +153,12 @@ impl Answer {
         self.stderr.push(b'\n');
         self.exit = self.exit.max(exit);
     }
+
+    /// Wrong usage of `name`: what is wrong, and where it is told how it is right.
+    fn misused(&mut self, exit: u8, name: &str, message: &str) {
+        self.complain(exit, format!("{name}: {message}"));
+        self.complain(exit, format!("Try '{name} --help' for more information."));
+    }
 }
 
 /// Asks a question on stderr; the answer is the next line of standard input.

@@ -8,7 +8,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 
 use super::HttpState;
-use super::auth::check_sub;
+use super::auth::{check_sub, tenant_field};
 use super::body::{self, Cap, SMALL_BODY_BYTES};
 use super::error::{ApiError, ApiResult};
 use super::extract::{Query, RequestId, sandbox_id};
@@ -16,9 +16,8 @@ use super::json::Fields;
 use super::rate::ClientAddress;
 use super::sandboxes::{page_of, page_reply};
 use super::wire::{self, SandboxPage};
-use crate::config::{DEFAULT_TENANT, check_tenant};
 use crate::ids::{Owner, TenantId};
-use crate::session::{Revoked, SessionError};
+use crate::session::Revoked;
 
 /// Whoever has ADMIN_SECRET.
 pub struct Operator {
@@ -43,12 +42,7 @@ impl FromRequestParts<HttpState> for Operator {
 }
 
 fn tenant_of(fields: &mut Fields, state: &HttpState) -> ApiResult<TenantId> {
-    let tenant = fields.text("tenant")?.unwrap_or_else(|| DEFAULT_TENANT.into());
-    check_tenant(&tenant).map_err(ApiError::invalid)?;
-    if !state.service.knows_tenant(&tenant) {
-        return Err(SessionError::UnknownTenant.into());
-    }
-    Ok(TenantId(tenant.into()))
+    tenant_field(state, fields).map(|tenant| TenantId(tenant.into()))
 }
 
 fn owner_of(text: Option<String>) -> ApiResult<Option<Owner>> {

@@ -289,6 +289,13 @@ pub async fn admin(
     issue(&state, "admin", open, &request_id, &query, &headers, body).await
 }
 
+/// The tenant that a request of an operator names; there must be one.
+pub(super) fn tenant_field(state: &HttpState, fields: &mut Fields) -> ApiResult<String> {
+    let tenant = fields.text("tenant")?.unwrap_or_else(|| DEFAULT_TENANT.into());
+    check_tenant(&tenant).map_err(ApiError::invalid)?;
+    if state.service.knows_tenant(&tenant) { Ok(tenant) } else { Err(SessionError::UnknownTenant.into()) }
+}
+
 async fn issue(
     state: &HttpState,
     route: &'static str,
@@ -307,11 +314,7 @@ async fn issue(
     let mut fields = Fields::of(body::json(headers, body, cap).await?, &["sub", "tenant", "expiresIn"])?;
     let sub = fields.required_text("sub")?;
     check_sub(&sub).map_err(ApiError::invalid)?;
-    let tenant = fields.text("tenant")?.unwrap_or_else(|| DEFAULT_TENANT.into());
-    check_tenant(&tenant).map_err(ApiError::invalid)?;
-    if !state.service.knows_tenant(&tenant) {
-        return Err(SessionError::UnknownTenant.into());
-    }
+    let tenant = tenant_field(state, &mut fields)?;
     let lifetime = match fields.text("expiresIn")? {
         None => Lifetime::default(),
         Some(text) => text.parse().map_err(|e| ApiError::invalid(format!("expiresIn: {e}")))?,

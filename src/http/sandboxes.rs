@@ -34,16 +34,21 @@ pub async fn create(
     body: Body,
 ) -> ApiResult<(StatusCode, Json<Sandbox>)> {
     let mut params = query.fields(&["ifExists"])?;
-    let return_holder = match params.text("ifExists")?.as_deref() {
-        None => false,
-        Some("return") => true,
-        Some(other) => return Err(ApiError::invalid(format!("ifExists: expected return, got {other:?}"))),
-    };
+    let return_holder = returns_holder(&mut params)?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let known = &["name", "unique", "env", "files", "python", "javascript", "network"];
     let fields = Fields::of(body::json(&headers, body, cap).await?, known)?;
     let (made, record) = create_from(&state, &caller, &request_id, fields, return_holder).await?;
     Ok((if made { StatusCode::CREATED } else { StatusCode::OK }, Json(record)))
+}
+
+/// Whether `ifExists` asks for the holder of a unique name instead of a refusal.
+pub fn returns_holder(fields: &mut Fields) -> ApiResult<bool> {
+    match fields.text("ifExists")?.as_deref() {
+        None => Ok(false),
+        Some("return") => Ok(true),
+        Some(other) => Err(ApiError::invalid(format!("ifExists: expected return, got {other:?}"))),
+    }
 }
 
 /// Makes a sandbox as the fields say. The flag is false when the name was taken and its

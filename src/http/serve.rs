@@ -8,8 +8,10 @@ use std::future::Future;
 use std::io;
 use std::time::Duration;
 
-use axum::{Extension, Router};
+use axum::Router;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
@@ -50,8 +52,7 @@ pub async fn serve(
                 }
             },
         };
-        let router = router.clone().layer(Extension(Peer(peer.ip())));
-        connections.spawn(connection(stream, router, stop.clone()));
+        connections.spawn(connection(stream, Peer(peer.ip()), router.clone(), stop.clone()));
     }
     drop(listener);
     stop.cancel();
@@ -60,14 +61,19 @@ pub async fn serve(
     Ok(())
 }
 
-async fn connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+async fn connection(stream: TcpStream, peer: Peer, router: Router, stop: CancellationToken) {
     // Events and small replies go out at once. It fails only if the peer has gone.
     let _ = stream.set_nodelay(true);
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.call(request)
+    });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
         .max_header_size(HARD_HEAD_BYTES)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     tokio::pin!(serving);
     let ended = tokio::select! {
         ended = &mut serving => ended,

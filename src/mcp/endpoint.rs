@@ -78,8 +78,7 @@ impl Endpoint {
         let cap = Cap { bytes: self.state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
         let whole = body::read(&parts.headers, body, cap).await?;
         let bytes = whole.len() as u64;
-        let Message { rest, arguments } = Message::read(body::parse(whole).await?)?;
-        let message = Message { rest, arguments };
+        let message = Message::read(body::parse(whole).await?)?;
         let kind = message.kind();
         let events = takes_events(&parts.headers);
         let mut entry = None;

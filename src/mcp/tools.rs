@@ -13,7 +13,7 @@ use crate::http::HttpState;
 use crate::http::error::{ApiError, ApiResult};
 use crate::http::extract::{Target, sandbox_id};
 use crate::http::json::Fields;
-use crate::http::sandboxes::{create_from, page};
+use crate::http::sandboxes::{create_from, page, returns_holder};
 
 /// Sandboxes of one page, and at most.
 const PAGE: i64 = 20;
@@ -53,11 +53,7 @@ pub async fn run(state: &HttpState, call: &Call, tool: &Entry) -> ApiResult<Done
 }
 
 async fn create(state: &HttpState, call: &Call, mut fields: Fields) -> ApiResult<Done> {
-    let return_holder = match fields.text("ifExists")?.as_deref() {
-        None => false,
-        Some("return") => true,
-        Some(other) => return Err(ApiError::invalid(format!("ifExists: expected return, got {other:?}"))),
-    };
+    let return_holder = returns_holder(&mut fields)?;
     let (made, record) = create_from(state, &call.caller, &call.request_id, fields, return_holder).await?;
     let mut data = short(reply::data(&record));
     data["created"] = json!(made);

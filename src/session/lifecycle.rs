@@ -1,7 +1,7 @@
 //! Orderly end of the service: new requests are refused, waiting ones answered,
 //! running scripts get some time, and what still runs then is ended without a trace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
@@ -134,14 +134,14 @@ impl Service {
         }
         let in_use = self.inner.tenants.in_use();
         let answers = futures_util::future::join_all(in_use.iter().map(|(_, store)| store.ping())).await;
-        let mut away: Vec<_> = self.inner.tenants.failed();
+        let mut away: BTreeSet<_> = self.inner.tenants.failed().into_iter().collect();
         let mut serves_some = in_use.is_empty() && away.is_empty();
         for ((tenant, _), answer) in in_use.iter().zip(answers) {
             match answer {
                 Ok(()) => serves_some = true,
                 Err(error) => {
                     tracing::warn!(tenant = %tenant, error = %error, "the store does not answer");
-                    away.push(tenant.clone());
+                    away.insert(tenant.clone());
                 }
             }
         }

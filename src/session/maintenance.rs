@@ -1,14 +1,15 @@
 //! Housekeeping: the reaper of idle sessions, retention of history, purge of deleted
 //! sandboxes, garbage collection of contents.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::MissedTickBehavior;
 
 use crate::clock;
 use crate::metrics::metrics;
-use crate::session::entry::store_error;
-use crate::session::{Inner, Service, SessionError};
+use crate::session::coordination::Housekeeping;
+use crate::session::{Inner, Service};
 use crate::store::{GcReport, Retention, Store, StoreResult};
 
 /// Sandboxes treated in one transaction of maintenance.
@@ -24,28 +25,8 @@ impl Service {
     /// Starts reaper, maintenance and garbage collection; they end with the service. Of
     /// several replicas one at a time does the last two.
     pub fn start_housekeeping(&self) {
-        let service = self.clone();
-        self.inner.background.spawn(async move {
-            tokio::select! {
-                () = service.inner.lifecycle.draining() => {}
-                () = service.inner.refresh_tenants() => {}
-            }
-        });
-        let service = self.clone();
-        self.inner.background.spawn(async move {
-            let inner = &service.inner;
-            let every = inner.settings.collect_every;
-            let mut collect = tokio::time::interval_at(clock::now() + every, every);
-            loop {
-                tokio::select! {
-                    () = inner.lifecycle.draining() => return,
-                    _ = collect.tick() => tokio::select! {
-                        () = inner.lifecycle.draining() => return,
-                        () = inner.collect() => {}
-                    },
-                }
-            }
-        });
+        self.until_drained(|inner| async move { inner.refresh_tenants().await });
+        self.until_drained(|inner| async move { inner.collect_contents().await });
         let service = self.clone();
         self.inner.background.spawn(async move {
             let inner = &service.inner;
@@ -65,18 +46,19 @@ impl Service {
         });
     }
 
-    /// One collection of contents that no version names and nobody has referenced for
-    /// `grace`, over all tenants.
-    pub async fn collect_garbage(&self, grace: Duration) -> Result<GcReport, SessionError> {
-        let mut total = GcReport::default();
-        for (_, store) in self.inner.tenants.in_use() {
-            let done = collect(store.as_ref(), grace, || true).await.map_err(store_error)?;
-            total.candidates += done.candidates;
-            total.deleted += done.deleted;
-            total.bytes += done.bytes;
-            total.spared += done.spared;
-        }
-        Ok(total)
+    /// Runs `work` beside everything else, until the service goes down.
+    fn until_drained<F, Fut>(&self, work: F)
+    where
+        F: FnOnce(Arc<Inner>) -> Fut,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let (inner, work) = (self.inner.clone(), work(self.inner.clone()));
+        self.inner.background.spawn(async move {
+            tokio::select! {
+                () = inner.lifecycle.draining() => {}
+                () = work => {}
+            }
+        });
     }
 
     /// One round of retention and purge, over all tenants. Rows dropped.
@@ -135,12 +117,22 @@ impl Inner {
         evicted
     }
 
+    /// Collects garbage again and again.
+    async fn collect_contents(&self) {
+        let every = self.settings.collect_every;
+        let mut tick = tokio::time::interval_at(clock::now() + every, every);
+        loop {
+            tick.tick().await;
+            self.collect().await;
+        }
+    }
+
     /// Garbage collection of every tenant that no other replica is at.
     async fn collect(&self) {
         for (tenant, store) in self.tenants.in_use() {
             let Some(turn) = self.coordination.housekeeping(&tenant).await else { continue };
             let begun = clock::now();
-            match collect(store.as_ref(), self.settings.collect_grace, || turn.stands()).await {
+            match collect(store.as_ref(), self.settings.collect_grace, &turn).await {
                 Ok(report) => tracing::info!(
                     tenant = %tenant,
                     deleted = report.deleted,
@@ -180,8 +172,8 @@ impl Inner {
     }
 }
 
-/// Collects as long as there is something to collect and `goes_on` says so.
-async fn collect(store: &dyn Store, grace: Duration, goes_on: impl Fn() -> bool) -> StoreResult<GcReport> {
+/// Collects as long as there is something to collect and the turn stands.
+async fn collect(store: &dyn Store, grace: Duration, turn: &Housekeeping) -> StoreResult<GcReport> {
     let before = clock::wall_ns().saturating_sub(grace.as_nanos() as i64);
     let mut total = GcReport::default();
     loop {
@@ -192,7 +184,7 @@ async fn collect(store: &dyn Store, grace: Duration, goes_on: impl Fn() -> bool)
         total.bytes += round.bytes;
         total.spared += round.spared;
         // Spared ones would come again: only progress is a reason to go on.
-        if round.deleted == 0 || !goes_on() {
+        if round.deleted == 0 || !turn.stands() {
             return Ok(total);
         }
     }

@@ -11,8 +11,8 @@ use prost::Message;
 use serde_json::{Value, json};
 
 use crate::support::http::send;
-use crate::support::watched::{Watched, free_port};
-use crate::support::{Api, TestStore, eventually};
+use crate::support::watched::Watched;
+use crate::support::{Api, TestStore, eventually, free_port};
 
 /// Must be found nowhere but in replies.
 const CANARY: &str = "canary-5f2a";

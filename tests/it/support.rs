@@ -51,6 +51,12 @@ macro_rules! on_each_store {
 }
 pub(crate) use on_each_store;
 
+/// A port that nobody listens on now.
+pub fn free_port() -> u16 {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
 /// Polls `probe` until it gives a value; fails the test when `within` has passed. For
 /// facts that have no event of their own to wait for.
 pub async fn eventually<T, F, Fut>(what: &str, within: std::time::Duration, mut probe: F) -> T

@@ -1,7 +1,6 @@
 //! Encrypted ways to Postgres and Redis, under a throw-away authority. The wrong one has the
 //! same name, as one whose key was changed.
 
-use std::net::TcpListener;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use crate::support::certificates::Authority;
 use crate::support::postgres_server::TlsPostgres;
 use crate::support::redis::{Redis, connect};
 use crate::support::server::run;
-use crate::support::{Server, TestStore, eventually};
+use crate::support::{Server, TestStore, eventually, free_port};
 
 /// Exit code of a refused configuration.
 const REFUSED: Option<i32> = Some(78);
@@ -70,9 +69,7 @@ async fn postgres_is_reached_only_if_its_certificate_is_right() {
 /// A server, and the port on which it takes encrypted connections.
 async fn redis_under(authority: &Authority) -> (Redis, u16) {
     let certificate = authority.server("redis", "DNS:localhost");
-    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = free.local_addr().expect("an address").port();
-    drop(free);
+    let port = free_port();
     let file = |path: &Path| path.to_str().expect("UTF-8").to_owned();
     let (pem, key, ca) = (file(&certificate.certificate), file(&certificate.key), file(&authority.file()));
     let text = port.to_string();

@@ -1,12 +1,10 @@
 //! `chmod`, as of GNU coreutils 9.1.
 
-use super::options::{self, Spec, Takes};
+use super::options::{self, HELP, Spec, Takes, VERSION};
 use super::stat::mode_text;
 use super::{Answer, Call, join, mode, quote};
 use crate::fs::Kind;
 
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 const REFERENCE: char = '\u{3}';
 const NOTHING: char = '\u{4}';
 
@@ -60,8 +58,7 @@ fn is_mode(word: &str) -> bool {
 pub(super) fn run(call: &Call<'_>) -> Answer {
     let mut answer = Answer::default();
     let refuse = |mut answer: Answer, message: &str| {
-        answer.complain(1, format!("chmod: {message}"));
-        answer.complain(1, "Try 'chmod --help' for more information.");
+        answer.misused(1, "chmod", message);
         answer
     };
     let (modes, words): (Vec<String>, Vec<String>) =

@@ -2,11 +2,9 @@
 
 use bytes::Bytes;
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes};
 use super::{Answer, Call};
 use crate::fs::Errno;
-
-const HELP: char = '\u{1}';
 
 const SPECS: &[Spec] = &[
     ('b', "print-bytes", Takes::Nothing),

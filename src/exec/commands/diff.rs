@@ -5,14 +5,13 @@
 
 use std::borrow::Cow;
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes};
 use super::{Answer, Call, quote};
 
 mod compare;
 mod format;
 mod lines;
 
-const HELP: char = '\u{1}';
 const LABEL: char = '\u{3}';
 const NORMAL: char = '\u{4}';
 const CR: char = '\u{5}';

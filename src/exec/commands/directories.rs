@@ -1,11 +1,9 @@
 //! `mkdir` and `rmdir`, as of GNU coreutils 9.1.
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, mode, new_name, quote};
 use crate::fs::{Errno, Kind};
 
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 const IGNORE: char = '\u{3}';
 
 const MKDIR: &[Spec] = &[
@@ -68,8 +66,7 @@ fn read<'a>(
         }
         Err(message) => message,
     };
-    answer.complain(1, format!("{name}: {complaint}"));
-    answer.complain(1, format!("Try '{name} --help' for more information."));
+    answer.misused(1, name, &complaint);
     None
 }
 

@@ -6,11 +6,9 @@ use std::io::{Read as _, Write as _};
 use flate2::read::MultiGzDecoder;
 use flate2::{Compression, GzBuilder};
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes};
 use super::{Answer, Call, base_name, new_name};
 use crate::fs::{Errno, Kind};
-
-const HELP: char = '\u{1}';
 
 const SPECS: &[Spec] = &[
     ('a', "ascii", Takes::Nothing),

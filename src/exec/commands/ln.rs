@@ -1,12 +1,9 @@
 //! `ln`, as of GNU coreutils 9.1. Left out: backups (`-b`, `--backup`, `-S`), the
 //! prompt (`-i`) and hard links to directories (`-d`, `-F`), which no system allows.
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, base_name, new_name, quote};
 use crate::fs::{Errno, Kind, Stat, path};
-
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 
 const SPECS: &[Spec] = &[
     ('f', "force", Takes::Nothing),
@@ -59,9 +56,10 @@ struct Options {
 pub(super) fn run(call: &Call<'_>) -> Answer {
     let mut answer = Answer::default();
     if let Err(refused) = link_all(call, &mut answer) {
-        answer.complain(1, format!("ln: {}", refused.message));
         if refused.usage {
-            answer.complain(1, "Try 'ln --help' for more information.");
+            answer.misused(1, "ln", &refused.message);
+        } else {
+            answer.complain(1, format!("ln: {}", refused.message));
         }
     }
     answer

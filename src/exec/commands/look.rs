@@ -24,8 +24,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
         [word, file] => (file, word),
         [word] => ("/usr/share/dict/words", word),
         _ => {
-            answer.complain(1, "look: bad usage");
-            answer.complain(1, "Try 'look --help' for more information.");
+            answer.misused(1, "look", "bad usage");
             return answer;
         }
     };

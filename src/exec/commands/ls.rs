@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, glob, join, quote};
 use crate::fs::{Errno, Kind, Stat};
 
@@ -13,8 +13,6 @@ mod order;
 
 use order::sort;
 
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 const COLOR: char = '\u{3}';
 const DIRS_FIRST: char = '\u{4}';
 const FULL_TIME: char = '\u{5}';
@@ -250,8 +248,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
 }
 
 fn refuse(mut answer: Answer, message: &str) -> Answer {
-    answer.complain(2, format!("ls: {message}"));
-    answer.complain(2, "Try 'ls --help' for more information.");
+    answer.misused(2, "ls", message);
     answer
 }
 

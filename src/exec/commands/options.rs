@@ -1,6 +1,11 @@
 //! Options in the manner and the words of getopt_long(3): anywhere among the operands,
 //! short ones in clusters, long ones shortened as far as they stay unambiguous.
 
+/// Letter of `--help`, which has no short form.
+pub(super) const HELP: char = '\u{1}';
+/// Letter of `--version`.
+pub(super) const VERSION: char = '\u{2}';
+
 /// Whether an option has an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {

@@ -1,7 +1,7 @@
 //! `patch`, as of GNU patch 2.7.6, for unified diffs (git's too, without renames and
 //! modes alone). Left out: context and normal diffs, ed scripts, `-D`, merges.
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes};
 use super::{Answer, Call, new_name};
 use crate::fs::{Errno, Kind};
 
@@ -11,7 +11,6 @@ mod parse;
 use hunks::{Applied, apply};
 use parse::{Patch, parse};
 
-const HELP: char = '\u{1}';
 const DRY_RUN: char = '\u{2}';
 const NOTHING: char = '\u{3}';
 const NO_BACKUP: char = '\u{4}';

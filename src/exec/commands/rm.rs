@@ -1,12 +1,10 @@
 //! `rm`, as of GNU coreutils 9.1. `-I` asks as it does there; `--one-file-system` is
 //! nothing, there is one.
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, base_name, join, quote};
 use crate::fs::{Errno, Kind, Stat};
 
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 const NOTHING: char = '\u{3}';
 const INTERACTIVE: char = '\u{4}';
 const NO_PRESERVE_ROOT: char = '\u{5}';
@@ -56,14 +54,10 @@ struct Options {
 /// Runs it.
 pub(super) fn run(call: &Call<'_>) -> Answer {
     let mut answer = Answer::default();
-    let refuse = |answer: &mut Answer, message: &str| {
-        answer.complain(1, format!("rm: {message}"));
-        answer.complain(1, "Try 'rm --help' for more information.");
-    };
     let Given { options: given, operands, .. } = match options::parse(call.args, SPECS) {
         Ok(given) => given,
         Err(message) => {
-            refuse(&mut answer, &message);
+            answer.misused(1, "rm", &message);
             return answer;
         }
     };
@@ -95,7 +89,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     }
     if operands.is_empty() {
         if !options.force {
-            refuse(&mut answer, "missing operand");
+            answer.misused(1, "rm", "missing operand");
         }
         return answer;
     }

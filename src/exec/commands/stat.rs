@@ -5,12 +5,10 @@ use std::fmt::Write as _;
 
 use chrono::DateTime;
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, quote};
 use crate::fs::{Errno, Kind, Stat};
 
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 const PRINTF: char = '\u{3}';
 
 const SPECS: &[Spec] = &[
@@ -64,14 +62,10 @@ pub(super) fn time(ns: i64) -> String {
 /// Runs it.
 pub(super) fn run(call: &Call<'_>) -> Answer {
     let mut answer = Answer::default();
-    let refuse = |answer: &mut Answer, message: &str| {
-        answer.complain(1, format!("stat: {message}"));
-        answer.complain(1, "Try 'stat --help' for more information.");
-    };
     let Given { options, operands, .. } = match options::parse(call.args, SPECS) {
         Ok(given) => given,
         Err(message) => {
-            refuse(&mut answer, &message);
+            answer.misused(1, "stat", &message);
             return answer;
         }
     };
@@ -98,7 +92,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
         }
     }
     if operands.is_empty() {
-        refuse(&mut answer, "missing operand");
+        answer.misused(1, "stat", "missing operand");
     }
     for name in operands {
         if call.is_over() {

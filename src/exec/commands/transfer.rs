@@ -2,15 +2,13 @@
 //! where a file goes; see `copy.rs` and `rename.rs` for what is done with it. Left out:
 //! numbered backups, `--attributes-only`, SELinux contexts.
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, base_name, join, quote};
 use crate::fs::{Errno, Kind, Stat};
 
 mod copy;
 mod rename;
 
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 const PARENTS: char = '\u{3}';
 const PRESERVE: char = '\u{4}';
 const NOTHING: char = '\u{5}';
@@ -152,8 +150,7 @@ type Operand = fn(&mut Job<'_>, &mut copy::Done, &str, &str);
 fn run(name: &'static str, specs: &[Spec], usage: &str, call: &Call<'_>, operand: Operand) -> Answer {
     let mut answer = Answer::default();
     let refuse = |mut answer: Answer, message: &str| {
-        answer.complain(1, format!("{name}: {message}"));
-        answer.complain(1, format!("Try '{name} --help' for more information."));
+        answer.misused(1, name, message);
         answer
     };
     let Given { options: given, operands, .. } = match options::parse(call.args, specs) {

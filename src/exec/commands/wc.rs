@@ -1,12 +1,10 @@
 //! `wc`, as of GNU coreutils 9.1, in a UTF-8 locale. Standard input is taken for a
 //! pipe: its counts are seven wide.
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, quote};
 use crate::fs::Kind;
 
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 const FILES: char = '\u{3}';
 
 const SPECS: &[Spec] = &[
@@ -53,8 +51,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     let Given { options: given, operands, .. } = match options::parse(call.args, SPECS) {
         Ok(given) => given,
         Err(message) => {
-            answer.complain(1, format!("wc: {message}"));
-            answer.complain(1, "Try 'wc --help' for more information.");
+            answer.misused(1, "wc", &message);
             return answer;
         }
     };

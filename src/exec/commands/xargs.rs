@@ -4,11 +4,9 @@
 
 use std::fmt::Write as _;
 
-use super::options::{self, Given, Spec, Takes};
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, quote};
 
-const HELP: char = '\u{1}';
-const VERSION: char = '\u{2}';
 const SLOT: char = '\u{3}';
 const LIMITS: char = '\u{4}';
 
@@ -80,9 +78,10 @@ struct Item {
 pub(crate) fn script(call: &Call<'_>) -> Result<String, Answer> {
     let refused = |message: &str, usage: bool| {
         let mut answer = Answer::default();
-        answer.complain(1, format!("xargs: {message}"));
         if usage {
-            answer.complain(1, "Try 'xargs --help' for more information.");
+            answer.misused(1, "xargs", message);
+        } else {
+            answer.complain(1, format!("xargs: {message}"));
         }
         answer
     };

@@ -1,7 +1,6 @@
 //! A Postgres of a test's own that takes encrypted connections alone. Made with the programs
 //! in the folder that SQLFS_TEST_POSTGRES_BIN names, as `tests/run` sets it.
 
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -12,9 +11,9 @@ use sqlx::ConnectOptions;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 use super::certificates::Certificate;
-use super::eventually;
 use super::postgres::run;
 use super::server::{die_with_us, send_signal};
+use super::{eventually, free_port};
 
 const PASSWORD: &str = "password-of-the-test";
 
@@ -47,9 +46,7 @@ impl TlsPostgres {
             user.owns(&to);
         }
         std::fs::write(cluster.join("pg_hba.conf"), "hostssl all all all scram-sha-256\n").expect("written");
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
+        let port = free_port();
         let mut command = user.command("postgres");
         command.arg("-D").arg(&cluster).args(["-p", &port.to_string(), "-c", "listen_addresses=127.0.0.1"]);
         command.args(["-c", "unix_socket_directories=", "-c", "ssl=on", "-c", "log_min_messages=fatal"]);

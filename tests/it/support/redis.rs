@@ -1,12 +1,11 @@
 //! A Redis of a test's own, for tests that end it or empty it; the others share the one of
 //! `SQLFS_TEST_REDIS`, where each has sandboxes of its own.
 
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use super::eventually;
 use super::server::die_with_us;
+use super::{eventually, free_port};
 
 /// Address of the Redis that `tests/run` started.
 pub fn shared_url() -> String {
@@ -37,9 +36,7 @@ impl Redis {
 
     /// With more options of its command line.
     pub async fn start_with(options: &[&str]) -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
+        let port = free_port();
         let folder = tempfile::tempdir().expect("a folder");
         let options = options.iter().map(|option| (*option).to_owned()).collect();
         let mut redis = Self { port, folder, options, child: None };

@@ -1,16 +1,9 @@
 //! A server whose metrics are read.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 
 use super::http::{Reply, send};
-use super::{Server, TestStore};
-
-/// A port that nobody listens on now.
-pub fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
-}
+use super::{Server, TestStore, free_port};
 
 /// A server and the way to its operators' listener.
 pub struct Watched {
