@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 
 pub use crate::config::DEFAULT_TENANT;
 use crate::config::{self, Config, ConfigError, LeaseMode, RedisDown, Secret};
-use crate::exec::bash::BashInterpreter;
+use crate::exec::{BashInterpreter, Interpreter};
 use crate::fs::Quota;
 use crate::fs::content_cache::ContentCache;
 use crate::http::auth::{Keys, Lifetime};
@@ -102,10 +102,28 @@ pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
         tenants.add(TenantId(tenant.as_str().into()), Box::new(opener));
     }
     let settings = settings(&config);
-    let interpreter = Arc::new(BashInterpreter::new(config.max_concurrent_execs));
+    let interpreter = interpreter(&config, settings.quota);
     let cache = Arc::new(ContentCache::new(config.content_cache_max_bytes));
     Ok(App { service: Service::coordinated(settings, tenants, interpreter, cache, coordination) })
 }
+
+/// Runs scripts as the configuration says.
+fn interpreter(config: &Config, quota: Quota) -> Arc<dyn Interpreter> {
+    match config.interpreter {
+        config::Interpreter::Thread => Arc::new(BashInterpreter::new(config.max_concurrent_execs)),
+        #[cfg(target_os = "linux")]
+        config::Interpreter::Process => Arc::new(crate::exec::ProcessInterpreter::new(crate::exec::Workers {
+            program: crate::exec::Workers::THIS_PROGRAM.into(),
+            running: config.max_concurrent_execs,
+            waiting: config.max_idle_workers,
+            quota,
+            memory: config.worker_memory_bytes,
+        })),
+    }
+}
+
+#[cfg(target_os = "linux")]
+pub use crate::exec::process::worker::main as worker;
 
 pub use crate::lease::redis::health::{Finding, Verdict as Found};
 

@@ -66,6 +66,10 @@ enum Command {
     Doctor,
     /// Ask a server whether it can serve; exit code 0 if it can
     Ready(ready::ReadyArgs),
+    /// Run scripts for a server that started this process
+    #[cfg(target_os = "linux")]
+    #[command(hide = true)]
+    Worker,
     /// Delete old versions, deleted sandboxes and contents that nothing names
     Gc,
 }
@@ -145,6 +149,11 @@ impl From<std::io::Error> for CliError {
 #[must_use]
 pub fn main() -> ExitCode {
     let command = Cli::parse().command.unwrap_or(Command::Serve);
+    // Before anything is read or opened: it has no configuration.
+    #[cfg(target_os = "linux")]
+    if matches!(command, Command::Worker) {
+        return app::worker().unwrap_or_else(|why| fail(&CliError::new(why)));
+    }
     match start(command) {
         Ok(code) => ExitCode::from(code),
         Err(error) => fail(&error),
@@ -169,6 +178,8 @@ fn fail(error: &CliError) -> ExitCode {
 
 async fn run(command: Command, config: Arc<Config>) -> Result<u8, CliError> {
     match command {
+        #[cfg(target_os = "linux")]
+        Command::Worker => Err(CliError::new("a worker has no configuration")),
         Command::Serve => app::serve(config).await.map(|()| 0).map_err(CliError::from),
         Command::Exec(args) => exec::exec(&config, args).await,
         Command::Ls(args) => files::ls(&config, args).await.map(|()| 0),

@@ -16,7 +16,7 @@ mod values;
 
 pub use values::check_tenant;
 use values::{
-    address, database, flag, header_name, http_url, lease_mode, log_format, millis, number, optional_number,
+    address, database, flag, header_name, http_url, interpreter, lease_mode, log_format, millis, number, optional_number,
     optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant, tenants, text,
     version_check,
 };
@@ -56,6 +56,16 @@ pub enum LeaseMode {
     Lease,
     /// A lease stands as long as its replica's heartbeat.
     Preemptible,
+}
+
+/// Where scripts run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interpreter {
+    /// In the server's process.
+    Thread,
+    /// In processes of their own.
+    #[cfg(target_os = "linux")]
+    Process,
 }
 
 /// Who says which state of a sandbox is the newest.
@@ -172,6 +182,9 @@ settings! {
     lease_renew: Duration = millis::<10, 600_000>, "REDIS_EXEC_LOCK_RENEW_MS", "3000", "ms", "Time between two renewals of a lease; at most half of lease - margin.";
     lease_margin: Duration = millis::<10, 600_000>, "REDIS_EXEC_LOCK_MARGIN_MS", "1000", "ms", "How long before its lease expires a script is ended when the lease was not renewed.";
     acquire_timeout: Duration = millis::<100, 3_600_000>, "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS", "75000", "ms", "Longest wait of an exec for its turn (503 LEASE_TIMEOUT beyond).";
+    interpreter: Interpreter = interpreter, "INTERPRETER", "", "", "`process`: scripts run in worker processes, each with one caller's files and no file system, network or memory but its own. `thread`: in the server itself, for scripts that you trust. Unset: `process` on Linux, elsewhere there is `thread` only.";
+    worker_memory_bytes: u64 = number::<u64, 67_108_864, MAX_BYTES>, "WORKER_MEMORY_BYTES", "1073741824", "bytes", "Memory of one worker process; a script that needs more is ended.";
+    max_idle_workers: usize = number::<usize, 0, 10_000>, "MAX_IDLE_WORKERS", "32", "processes", "Worker processes kept for the next script of the caller whom they served. Each holds about 20 MB.";
     exec_memory_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "EXEC_MEMORY_BYTES", "268435456", "bytes", "New file content and interpreter memory of one script.";
     memory_budget_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "MEMORY_BUDGET_BYTES", "2147483648", "bytes", "Memory of all caches together; over it idle sessions are evicted.";
     max_tenant_sandboxes: Option<u64> = optional_number, "MAX_TENANT_SANDBOXES", "", "sandboxes", "Live sandboxes of one tenant (507 ENOSPC). This and the next two are looked at every 10 s, so a burst may go over. Unset: no limit.";
@@ -256,6 +269,11 @@ impl Config {
         }
         if self.database_url.is_some() && self.tenant_databases.contains_key(DEFAULT_TENANT) {
             return Err(ConfigError("TENANT_DATABASES: DATABASE_URL is the database of `default`".into()));
+        }
+        if self.worker_memory_bytes / 2 < self.exec_memory_bytes {
+            return Err(ConfigError(
+                "WORKER_MEMORY_BYTES: must be at least twice EXEC_MEMORY_BYTES, which a script may fill".into(),
+            ));
         }
         if self.version_check == VersionCheck::Redis {
             if self.redis_url.is_none() {

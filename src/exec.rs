@@ -2,7 +2,7 @@
 //! `(immutable tree, script) → (output, end, change set)`, and this is the function.
 //!
 //! The tree goes in by value and a change set comes out; no other state is touched,
-//! so the same job runs on a thread of this process or, later, in a worker process.
+//! so the same job runs on a thread of this process or in a worker process.
 //! `exec/bash.rs` is the only file that names the interpreter.
 
 use std::collections::BTreeMap;
@@ -10,22 +10,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use crate::fs::{ChangeSet, ContentSource, Fatal, Mode, Quota, Tree};
+use crate::ids::{Caller, SandboxId};
 
 pub mod bash;
 mod commands;
 pub mod guards;
 pub mod output;
 pub mod pool;
+#[cfg(target_os = "linux")]
+pub mod process;
 mod stop;
 
 pub use bash::BashInterpreter;
 pub use output::{Captured, LiveEvent, Output, OutputChunk, Stream};
+#[cfg(target_os = "linux")]
+pub use process::{ProcessInterpreter, Workers};
 
 use stop::{Cause, Stop};
 
 /// A script and all it may see.
 #[derive(Clone)]
 pub struct Job {
+    /// Whose script it is: what may be kept warm for it is this caller's alone.
+    pub caller: Caller,
+    /// Which sandbox's tree `base` is a version of.
+    pub sandbox: SandboxId,
     /// bash source, not empty, without NUL.
     pub script: String,
     /// Prefix `set -x`.

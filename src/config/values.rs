@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{LeaseMode, LogFormat, MAX_BYTES, RedisDown, Secret, VersionCheck};
+use super::{Interpreter, LeaseMode, LogFormat, MAX_BYTES, RedisDown, Secret, VersionCheck};
 
 pub(super) fn number<T, const MIN: u64, const MAX: u64>(text: &str) -> Result<T, String>
 where
@@ -137,6 +137,19 @@ pub(super) fn redis(text: &str) -> Result<Option<Secret>, String> {
         return secret(text);
     }
     Err("must start with redis:// or rediss://".into())
+}
+
+/// Processes where they can be, unless it is said otherwise.
+pub(super) fn interpreter(text: &str) -> Result<Interpreter, String> {
+    match text {
+        #[cfg(target_os = "linux")]
+        "" | "process" => Ok(Interpreter::Process),
+        #[cfg(not(target_os = "linux"))]
+        "" => Ok(Interpreter::Thread),
+        "thread" => Ok(Interpreter::Thread),
+        _ if cfg!(target_os = "linux") => Err("must be process or thread".into()),
+        _ => Err("must be thread; worker processes need Linux".into()),
+    }
 }
 
 pub(super) fn redis_down(text: &str) -> Result<RedisDown, String> {

@@ -1,14 +1,15 @@
 //! The interpreter behind [`super::Interpreter`]. This file and those below it are the
 //! only ones that name bashkit.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock;
-use crate::exec::pool::{Place, Pool};
+use crate::exec::pool::{Place, Pool, Seat};
 use crate::exec::stop::{Cause, Stop};
 use crate::exec::{Control, End, Ended, Interpreter, Job};
-use crate::fs::ChangeSet;
+use crate::fs::{ChangeSet, Quota};
 
 mod commands;
 mod engine;
@@ -56,6 +57,22 @@ impl Interpreter for BashInterpreter {
         std::mem::forget(left);
         ended
     }
+}
+
+/// Runs a job on the calling thread, which is a worker process' own. A panic of the engine
+/// is the job's failure, and the thread should not take another.
+pub(crate) fn run_here(seat: &Seat, job: Job, stop: &Arc<Stop>) -> Ended {
+    let cwd = job.cwd.clone();
+    // What a panic may have left half-done belongs to the job.
+    catch_unwind(AssertUnwindSafe(|| script::run(seat, job, stop))).unwrap_or_else(|_| {
+        seat.retire();
+        failed(PANICKED, cwd)
+    })
+}
+
+/// Makes an engine ahead for the first script of a thread.
+pub(crate) fn prepare(seat: &Seat, quota: Quota) {
+    seat.keep(engine::Engine::new(engine::HOME, quota));
 }
 
 async fn run_at(place: Place, job: Job, stop: &Arc<Stop>) -> Ended {
@@ -107,9 +124,11 @@ async fn run_at(place: Place, job: Job, stop: &Arc<Stop>) -> Ended {
 fn came_back(result: Result<Ended, crate::exec::pool::Panicked>, cwd: String) -> Ended {
     result.unwrap_or_else(|panicked| {
         tracing::error!(%panicked, "the interpreter panicked");
-        failed("the interpreter failed on this script", cwd)
+        failed(PANICKED, cwd)
     })
 }
+
+const PANICKED: &str = "the interpreter failed on this script";
 
 fn failed(text: &str, cwd: String) -> Ended {
     Ended {

@@ -55,8 +55,28 @@ pub struct Captured {
 pub struct Output {
     limit: usize,
     started: Instant,
-    live: Option<mpsc::Sender<LiveEvent>>,
+    sink: Sink,
     state: Mutex<State>,
+}
+
+/// What becomes of output that is within the limit.
+enum Sink {
+    Keep,
+    Live(mpsc::Sender<LiveEvent>),
+    Forward(Box<Forward>),
+}
+
+/// Takes output further, on the thread that writes it. May block.
+pub type Forward = dyn Fn(Stream, &[u8]) + Send + Sync;
+
+impl std::fmt::Debug for Sink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Keep => "Keep",
+            Self::Live(_) => "Live",
+            Self::Forward(_) => "Forward",
+        })
+    }
 }
 
 #[derive(Debug, Default)]
@@ -71,13 +91,31 @@ impl Output {
     /// Keeps output for the reply.
     #[must_use]
     pub fn buffered(limit: usize) -> Self {
-        Self { limit, started: clock::now(), live: None, state: Mutex::default() }
+        Self { limit, started: clock::now(), sink: Sink::Keep, state: Mutex::default() }
     }
 
     /// Sends output on as it comes. Back-pressure: a full channel holds the script up.
     #[must_use]
     pub fn live(limit: usize, to: mpsc::Sender<LiveEvent>) -> Self {
-        Self { live: Some(to), ..Self::buffered(limit) }
+        Self { sink: Sink::Live(to), ..Self::buffered(limit) }
+    }
+
+    /// Hands output on as it comes: from a worker process to its server.
+    #[must_use]
+    pub fn forward(limit: usize, to: Box<Forward>) -> Self {
+        Self { sink: Sink::Forward(to), ..Self::buffered(limit) }
+    }
+
+    /// Bytes a stream that are not dropped.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// Whether somebody reads it while the script runs.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        matches!(self.sink, Sink::Live(_))
     }
 
     /// Takes a piece of output; waits while a live reader is behind. A reader that
@@ -99,21 +137,29 @@ impl Output {
                 Stream::Stderr => (&mut kept.stderr, &mut kept.stderr_truncated),
             };
             *truncated |= cut;
-            if self.live.is_none() {
+            if matches!(self.sink, Sink::Keep) {
                 bytes.extend_from_slice(fits);
             }
             if fits.is_empty() {
                 return;
             }
-            state.left |= self.live.is_some();
+            state.left |= self.is_live();
             fits
         };
-        if let Some(live) = &self.live {
-            let t_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
-            // An error means that the reader left.
-            let _ = live
-                .send(LiveEvent::Output(OutputChunk { stream, t_ms, data: Bytes::copy_from_slice(piece) }))
-                .await;
+        match &self.sink {
+            Sink::Keep => {}
+            Sink::Forward(to) => to(stream, piece),
+            Sink::Live(live) => {
+                let t_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+                // An error means that the reader left.
+                let _ = live
+                    .send(LiveEvent::Output(OutputChunk {
+                        stream,
+                        t_ms,
+                        data: Bytes::copy_from_slice(piece),
+                    }))
+                    .await;
+            }
         }
     }
 

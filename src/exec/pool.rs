@@ -56,6 +56,21 @@ pub struct Seat {
 type Afterwards = Box<dyn FnOnce(&Seat)>;
 
 impl Seat {
+    /// A seat for the calling thread, whose stack should be of [`STACK_BYTES`].
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self::with(runtime()?))
+    }
+
+    fn with(runtime: Runtime) -> Self {
+        Self { runtime, worn: Cell::new(false), kept: RefCell::default(), afterwards: RefCell::default() }
+    }
+
+    /// Whether the thread should end after this job.
+    #[must_use]
+    pub fn is_worn(&self) -> bool {
+        self.worn.get()
+    }
+
     /// The thread's runtime: current-thread, with a clock, without I/O.
     #[must_use]
     pub fn runtime(&self) -> &Runtime {
@@ -84,8 +99,9 @@ impl Seat {
         kept.downcast().ok().map(|something| *something)
     }
 
-    /// A panic in here ends the thread; the next job gets another.
-    fn wind_up(&self) {
+    /// What was left for after the job. A panic in here ends the thread; the next job gets
+    /// another.
+    pub(crate) fn wind_up(&self) {
         let work = self.afterwards.borrow_mut().take();
         if let Some(work) = work {
             work(self);
@@ -182,24 +198,24 @@ impl Task {
     }
 }
 
-fn start_thread(run: Run) -> io::Result<()> {
+/// The runtime of one script at a time.
+fn runtime() -> io::Result<Runtime> {
     // Larger scripts are parsed on the runtime's blocking threads.
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .thread_stack_size(STACK_BYTES)
         .max_blocking_threads(4)
-        .build()?;
+        .build()
+}
+
+fn start_thread(run: Run) -> io::Result<()> {
+    let runtime = runtime()?;
     let (wake, tasks) = mpsc::channel::<Task>();
     let first = Task { run, wake: wake.clone() };
     let _ = wake.send(first);
     drop(wake);
     std::thread::Builder::new().name("script".into()).stack_size(STACK_BYTES).spawn(move || {
-        let seat = Seat {
-            runtime,
-            worn: Cell::new(false),
-            kept: RefCell::default(),
-            afterwards: RefCell::default(),
-        };
+        let seat = Seat::with(runtime);
         // Ends when the pool and with it the last sender is gone.
         while let Ok(task) = tasks.recv() {
             if !(task.run)(&seat, task.wake) {

@@ -30,6 +30,18 @@ pub(crate) struct Stop {
     started: OnceLock<Instant>,
     told: Notify,
     fatal: Notify,
+    own_cause: OnceLock<OwnCause>,
+}
+
+/// Called with the end of a script that is cut off by what it did itself.
+pub(crate) type OnOwnCause = Box<dyn Fn(End) + Send + Sync>;
+
+struct OwnCause(OnOwnCause);
+
+impl std::fmt::Debug for OwnCause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OwnCause")
+    }
 }
 
 #[derive(Default)]
@@ -63,6 +75,7 @@ impl Stop {
             return;
         }
         let at_once = cause != Cause::Fs;
+        let own = matches!(cause, Cause::Fs | Cause::Limit(..)).then(|| cause.clone());
         state.cause = Some(cause);
         let working_copy = state.working_copy.clone();
         if at_once {
@@ -77,6 +90,15 @@ impl Stop {
         if !at_once {
             self.fatal.notify_one();
         }
+        if let (Some(cause), Some(OwnCause(call))) = (own, self.own_cause.get()) {
+            call(self.end_of(cause));
+        }
+    }
+
+    /// Has `call` told, once and on the thread that met it, when the script is cut off by a
+    /// fatal file call or a limit. (A worker process tells its server so.)
+    pub(crate) fn on_own_cause(&self, call: OnOwnCause) {
+        let _ = self.own_cause.set(OwnCause(call));
     }
 
     /// Gives the script's working copy and the engine's flag into this hand.

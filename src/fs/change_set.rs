@@ -2,6 +2,7 @@
 //! The same shape carries a foreign commit into a warm tree ([`Delta`]).
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::fs::node::{Kind, Name};
 use crate::ids::{Ino, Sha256};
@@ -9,7 +10,7 @@ use crate::ids::{Ino, Sha256};
 pub(crate) mod between;
 
 /// One inode as it is stored: a [`super::Node`] without the entries of a directory.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InodeRow {
     /// Inode number.
     pub ino: Ino,
@@ -30,7 +31,7 @@ pub struct InodeRow {
 }
 
 /// One name as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirentRow {
     /// The directory.
     pub parent: Ino,
@@ -42,7 +43,7 @@ pub struct DirentRow {
 
 /// Difference between two versions of a tree, in rows. To apply: first drop all that
 /// ended, then add all that began. An inode that changed stands in both lists.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delta {
     /// Inodes that began: new ones and new states of old ones.
     pub inodes: Vec<InodeRow>,

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use imbl::OrdMap;
+use serde::{Deserialize, Serialize};
 
 use crate::ids::{Ino, Sha256};
 
@@ -13,7 +14,7 @@ pub const ROOT: Ino = 1;
 pub type Name = Arc<str>;
 
 /// What a node is. The numbers are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     /// Regular file.
     File = 1,

@@ -2,10 +2,11 @@
 
 use imbl::OrdMap;
 
+use crate::fs::change_set::Delta;
 use crate::fs::Errno;
 use crate::fs::node::{Kind, Name, Node, NodeBody, ROOT};
 use crate::fs::resolve::{Final, View};
-use crate::ids::Ino;
+use crate::ids::{Ino, Sha256};
 
 mod path_changes;
 mod rows;
@@ -73,6 +74,17 @@ impl Tree {
     /// All nodes, in no promised order.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.values()
+    }
+
+    /// All rows of this tree.
+    #[must_use]
+    pub fn rows(&self) -> Delta {
+        Delta::between(&Self::empty(), self)
+    }
+
+    /// The files that have a content, by its hash.
+    pub fn contents(&self) -> impl Iterator<Item = (Sha256, Ino)> {
+        self.nodes.iter().filter_map(|(&ino, node)| Some((node.sha256()?, ino)))
     }
 
     /// Inodes, the root included.

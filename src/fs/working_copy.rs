@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 
 use crate::fs::devices::Device;
 use crate::fs::local_content::LocalContents;
@@ -26,6 +27,11 @@ pub trait ContentSource: Send + Sync {
     /// The content of `sha256`, `size` bytes long, checked against its hash.
     /// `Err` when it cannot be had now (store away, content missing).
     fn read(&self, sha256: &Sha256, size: u64) -> Result<Bytes, ContentUnavailable>;
+
+    /// The content if it can be had without blocking.
+    fn at_hand(&self, _sha256: &Sha256) -> Option<Bytes> {
+        None
+    }
 }
 
 /// A content cannot be fetched; the exec is ended and nothing is applied.
@@ -34,7 +40,7 @@ pub trait ContentSource: Send + Sync {
 pub struct ContentUnavailable;
 
 /// What the script may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Mode {
     /// Anything.
     ReadWrite,
@@ -43,7 +49,7 @@ pub enum Mode {
 }
 
 /// Limits of one sandbox and one exec.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Names in the tree, the root included (MAX_SANDBOX_ENTRIES). Every inode has one,
     /// a file with hard links several.
@@ -58,7 +64,7 @@ pub struct Quota {
 
 /// The first cause for which the exec must end. Commands print an error and go on, so
 /// the caller looks here and not at the exit code.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fatal {
     /// A mutating call in a read-only exec, with the first path.
     ReadOnly {

@@ -102,7 +102,7 @@ impl Inner {
             let started_at_ns = clock::wall_ns();
             let content = self.content(&guard.session);
             let run = script_run(script, left, Mode::ReadWrite, &guard.base, &guard.row, content, output);
-            let finished = self.run(Run { guard: Some(guard), ..run }, &of.stop).await?;
+            let finished = self.run(Run { guard: Some(guard), ..run }, of).await?;
             let duration = finished.ended.duration;
             let log = log_entry(of, started_at_ns, duration, script);
             if let Some(reply) = self.settle(guard, &of.stop, finished, Plan::Commit, true, &log).await? {
@@ -194,7 +194,7 @@ impl Inner {
         let content = Pending { new: chain.contents.clone(), stored: self.content(&guard.session) };
         let run =
             script_run(script, timeout, Mode::ReadWrite, &chain.base, &chain.row, Arc::new(content), &output);
-        let result = self.run(Run { guard: Some(guard), ..run }, &of.stop).await;
+        let result = self.run(Run { guard: Some(guard), ..run }, of).await;
         match result.and_then(|finished| chain.extend(finished, &guard.base, &output)) {
             Ok(reply) => BatchResult::Done(Box::new(reply)),
             Err(error) => BatchResult::Failed(error, output.take(), this.elapsed()),
@@ -264,7 +264,7 @@ impl Inner {
         let content = self.content(session);
         let timeout = batch.each.min(left);
         let run = script_run(script, timeout, Mode::ReadOnly, &fresh.base, &fresh.row, content, &output);
-        match self.run(run, &of.stop).await {
+        match self.run(run, of).await {
             Ok(finished) => BatchResult::Done(Box::new(read_reply(finished, &fresh.base, &output))),
             Err(error) => BatchResult::Failed(error, output.take(), this.elapsed()),
         }

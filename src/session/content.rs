@@ -25,6 +25,10 @@ pub(crate) struct StoredContent {
 }
 
 impl ContentSource for StoredContent {
+    fn at_hand(&self, sha256: &Sha256) -> Option<Bytes> {
+        self.cache.get(&self.tenant, sha256)
+    }
+
     fn read(&self, sha256: &Sha256, _size: u64) -> Result<Bytes, ContentUnavailable> {
         if let Some(data) = self.cache.get(&self.tenant, sha256) {
             return Ok(data);
@@ -76,6 +80,10 @@ pub(crate) struct Pending {
 }
 
 impl ContentSource for Pending {
+    fn at_hand(&self, sha256: &Sha256) -> Option<Bytes> {
+        self.new.get(sha256).cloned().or_else(|| self.stored.at_hand(sha256))
+    }
+
     fn read(&self, sha256: &Sha256, size: u64) -> Result<Bytes, ContentUnavailable> {
         self.new.get(sha256).map_or_else(|| self.stored.read(sha256, size), |data| Ok(data.clone()))
     }

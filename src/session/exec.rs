@@ -103,7 +103,7 @@ impl Inner {
                 content: self.content(&guard.session),
                 output: &output,
             };
-            let finished = self.run(run, &of.stop).await?;
+            let finished = self.run(run, &of).await?;
             let duration = finished.ended.duration;
             let log = LogEntry {
                 caller: &of.caller,
@@ -230,7 +230,7 @@ impl Inner {
             content: self.content(&session),
             output: &output,
         };
-        let finished = self.run(run, &of.stop).await?;
+        let finished = self.run(run, &of).await?;
         Ok(read_reply(finished, &fresh.base, &output))
     }
 

@@ -13,7 +13,7 @@ use crate::metrics::metrics;
 use crate::session::entry::Base;
 use crate::session::guard::WriteGuard;
 use crate::session::stop::Stop;
-use crate::session::{Inner, SessionError};
+use crate::session::{Inner, Request, SessionError};
 use crate::store::SandboxRow;
 use crate::telemetry::span;
 
@@ -45,7 +45,8 @@ pub(crate) struct Finished {
 impl Inner {
     /// Runs it. An error means that the script was cut off or never started: whatever
     /// it did is dropped.
-    pub(crate) async fn run(&self, run: Run<'_>, stop: &Stop) -> Result<Finished, SessionError> {
+    pub(crate) async fn run(&self, run: Run<'_>, of: &Request) -> Result<Finished, SessionError> {
+        let stop = &of.stop;
         if let Some(cwd) = run.cwd {
             check_directory(run.base, cwd)?;
         }
@@ -56,6 +57,8 @@ impl Inner {
             env.insert(FENCING_TOKEN.into(), token.to_string());
         }
         let job = Job {
+            caller: of.caller.clone(),
+            sandbox: run.row.id,
             script: run.script.to_owned(),
             debug: run.debug,
             cwd: run.cwd.unwrap_or(&run.row.cwd).to_owned(),

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use sqlfs::clock;
 use sqlfs::exec::{BashInterpreter, Captured, Control, Ended, Interpreter, Job, Output};
 use sqlfs::fs::{ChangeSet, ContentSource, ContentUnavailable, Mode, Quota, Tree, WorkingCopy};
-use sqlfs::ids::{Ino, Sha256};
+use sqlfs::ids::{Caller, Ino, Owner, SandboxId, Sha256, TenantId};
 
 /// Contents by hash, as a store would hold them.
 #[derive(Default)]
@@ -40,6 +40,7 @@ pub static INTERPRETER: LazyLock<BashInterpreter> = LazyLock::new(|| BashInterpr
 /// A file system that lives as long as the test, changed by what ends by itself.
 #[derive(Clone)]
 pub struct Sandbox {
+    pub id: SandboxId,
     pub tree: Tree,
     pub next_ino: Ino,
     pub contents: Arc<Contents>,
@@ -65,12 +66,14 @@ impl Ran {
 impl Sandbox {
     pub fn new() -> Self {
         let (tree, next_ino) = Tree::first(clock::wall_ns());
-        Self { tree, next_ino, contents: Arc::default() }
+        Self { id: SandboxId::random(), tree, next_ino, contents: Arc::default() }
     }
 
     /// A read-write job over the present tree.
     pub fn job(&self, script: &str) -> Job {
         Job {
+            caller: Caller { tenant: TenantId("default".into()), owner: Owner("tests".into()) },
+            sandbox: self.id,
             script: script.to_owned(),
             debug: false,
             cwd: "/home/user".to_owned(),
