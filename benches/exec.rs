@@ -41,13 +41,18 @@ fn main() {
 
 fn run(url: &str) {
     let floor = floor_process(url);
-    let product = Server::product(&[("DATABASE_URL", url)]);
+    // The targets are for scripts on threads; those in worker processes stand beside.
+    let product = Server::product(&[("DATABASE_URL", url), ("INTERPRETER", "thread")]);
+    let processes = Server::product(&[("DATABASE_URL", url), ("INTERPRETER", "process")]);
     let mut floor_client = Client::connect(floor.port, "");
     let mut client = product.client(None);
     let sandbox = client.create();
     let exec = format!("/v1/sandboxes/{sandbox}/exec-sync");
     let record = format!("/v1/sandboxes/{sandbox}");
     client.exec(&exec, "echo hello > f; mkdir d", false);
+    let mut worker = processes.client(None);
+    let apart = format!("/v1/sandboxes/{}/exec-sync", worker.create());
+    worker.exec(&apart, "echo hello > f; mkdir d", false);
 
     let mut table = Table::default();
     let mut lap =
@@ -57,9 +62,15 @@ fn run(url: &str) {
         lap("GET /livez", REQUESTS, &mut || client.send("GET", "/livez", "", "").assert_ok());
         lap("GET sandbox", REQUESTS, &mut || client.send("GET", &record, "", "").assert_ok());
         lap("true", REQUESTS, &mut || client.exec(&exec, "true", false));
+        lap("echo hello", REQUESTS, &mut || client.exec(&exec, "echo hello", false));
+        lap("echo hello, in a process", REQUESTS, &mut || worker.exec(&apart, "echo hello", false));
+        lap("cat f, in a process", REQUESTS, &mut || worker.exec(&apart, "cat f", false));
         lap("cat f", REQUESTS, &mut || client.exec(&exec, "cat f", false));
         lap("cat f, readOnly", REQUESTS, &mut || client.exec(&exec, "cat f", true));
         lap("floor: probe and commit", REQUESTS, &mut || floor_client.post("/commit", "").assert_ok());
+        lap("echo > f, in a process", REQUESTS, &mut || {
+            worker.exec(&apart, "echo $RANDOM$RANDOM > f", false);
+        });
         lap("echo > f", REQUESTS, &mut || client.exec(&exec, "echo $RANDOM$RANDOM > f", false));
         lap("100 writes to one file", 40, &mut || {
             client.exec(&exec, "for i in {1..100}; do echo $i$RANDOM > f; done", false);
@@ -86,6 +97,9 @@ fn run(url: &str) {
     table.ratio("100 writes to 100 files", "echo > f", 15.0);
     table.ratio("5,000 appends", "2,500 appends", 2.2);
     table.ratio("10,000 appends", "5,000 appends", 2.2);
+    for script in ["echo hello", "cat f", "echo > f"] {
+        table.difference(&format!("{script}, in a process"), script, 300.0);
+    }
 }
 
 /// Medians by name, microseconds.
@@ -118,6 +132,12 @@ impl Table {
         for (name, times) in &self.rows {
             println!("{name:28} {:>10.0} us (median of {})", self.median(name), times.len());
         }
+    }
+
+    fn difference(&self, of: &str, to: &str, target: f64) {
+        let difference = self.median(of) - self.median(to);
+        let verdict = if difference <= target { "met" } else { "MISSED" };
+        println!("{of:28} - {to:26} = {difference:5.0} us   target <= {target}: {verdict}");
     }
 
     fn ratio(&self, of: &str, to: &str, target: f64) {

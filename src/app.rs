@@ -112,13 +112,15 @@ fn interpreter(config: &Config, quota: Quota) -> Arc<dyn Interpreter> {
     match config.interpreter {
         config::Interpreter::Thread => Arc::new(BashInterpreter::new(config.max_concurrent_execs)),
         #[cfg(target_os = "linux")]
-        config::Interpreter::Process => Arc::new(crate::exec::ProcessInterpreter::new(crate::exec::Workers {
-            program: crate::exec::Workers::THIS_PROGRAM.into(),
-            running: config.max_concurrent_execs,
-            waiting: config.max_idle_workers,
-            quota,
-            memory: config.worker_memory_bytes,
-        })),
+        config::Interpreter::Process => {
+            Arc::new(crate::exec::ProcessInterpreter::new(crate::exec::Workers {
+                program: crate::exec::Workers::THIS_PROGRAM.into(),
+                running: config.max_concurrent_execs,
+                waiting: config.max_idle_workers,
+                quota,
+                memory: config.worker_memory_bytes,
+            }))
+        }
     }
 }
 

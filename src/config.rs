@@ -16,9 +16,9 @@ mod values;
 
 pub use values::check_tenant;
 use values::{
-    address, database, flag, header_name, http_url, interpreter, lease_mode, log_format, millis, number, optional_number,
-    optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant, tenants, text,
-    version_check,
+    address, database, flag, header_name, http_url, interpreter, lease_mode, log_format, millis, number,
+    optional_number, optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant,
+    tenants, text, version_check,
 };
 
 /// Text that must not appear in logs: `Debug` hides it.
@@ -272,7 +272,8 @@ impl Config {
         }
         if self.worker_memory_bytes / 2 < self.exec_memory_bytes {
             return Err(ConfigError(
-                "WORKER_MEMORY_BYTES: must be at least twice EXEC_MEMORY_BYTES, which a script may fill".into(),
+                "WORKER_MEMORY_BYTES: must be at least twice EXEC_MEMORY_BYTES, which a script may fill"
+                    .into(),
             ));
         }
         if self.version_check == VersionCheck::Redis {

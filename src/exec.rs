@@ -190,4 +190,22 @@ pub trait Interpreter: Send + Sync {
     /// stuck in a builtin: the thread is then abandoned, its working copy revoked.
     /// Dropping the future cancels the job in the same way.
     async fn run(&self, job: Job, control: Control) -> Ended;
+
+    /// What it has done so far, for the metrics.
+    fn figures(&self) -> Figures {
+        Figures::default()
+    }
+}
+
+/// What an interpreter with worker processes has done since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Worker processes that live.
+    pub workers: u64,
+    /// Worker processes that were started.
+    pub started: u64,
+    /// Worker processes that ended, or had to be ended, in the middle of a script.
+    pub lost: u64,
+    /// Bytes of scripts and trees that were sent to workers; contents are not counted.
+    pub sent_bytes: u64,
 }

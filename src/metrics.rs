@@ -86,6 +86,12 @@ pub struct Snapshot {
     pub running: usize,
     /// Requests that wait for their turn or for a run slot.
     pub waiting: usize,
+    /// Worker processes that live.
+    pub workers: u64,
+    /// Worker processes that were started, since the start.
+    pub workers_started: u64,
+    /// Worker processes that ended in the middle of a script, since the start.
+    pub workers_lost: u64,
     /// Connections to the databases that are in use.
     pub connections_used: usize,
     /// Connections that are open and idle.
@@ -126,6 +132,9 @@ struct Sampled {
     content_lookups: Family<Labels<1>, Counter>,
     running: Gauge,
     waiting: Gauge,
+    workers: Gauge,
+    workers_started: Counts<0>,
+    workers_lost: Counts<0>,
     connections: Family<Labels<1>, Gauge>,
 }
 
@@ -219,6 +228,9 @@ impl Metrics {
                 ),
                 running: r.gauge("scripts_running", "Scripts that run"),
                 waiting: r.gauge("requests_waiting", "Requests that wait for their turn or a run slot"),
+                workers: r.gauge("workers", "Worker processes that live"),
+                workers_started: r.counts("workers_started", "Worker processes that were started"),
+                workers_lost: r.counts("workers_lost", "Worker processes that ended in a script"),
                 connections: r.add("db_connections", "", "Connections to the databases", Family::default()),
             },
         };
@@ -244,6 +256,12 @@ impl Metrics {
         set(&sampled.waiting, now.waiting as u64);
         for (state, count) in [("used", now.connections_used), ("idle", now.connections_idle)] {
             set(&sampled.connections.get_or_create(&[("state", state)]), count as u64);
+        }
+        set(&sampled.workers, now.workers);
+        for (counts, count) in
+            [(&sampled.workers_started, now.workers_started), (&sampled.workers_lost, now.workers_lost)]
+        {
+            counts.0.get_or_create(&[]).inner().store(count, Ordering::Relaxed);
         }
         for (result, count) in [("hit", now.content_hits), ("miss", now.content_misses)] {
             let counter = sampled.content_lookups.get_or_create(&[("result", result)]);

@@ -7,6 +7,7 @@
 
 use std::path::PathBuf;
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use crate::clock::{self, Instant};
 use crate::exec::stop::{Cause, Stop};
-use crate::exec::{Control, End, Ended, Interpreter, Job};
+use crate::exec::{Control, End, Ended, Figures, Interpreter, Job};
 use crate::fs::{ChangeSet, Delta, Quota};
 
 mod check;
@@ -102,11 +103,26 @@ impl Interpreter for ProcessInterpreter {
             Ok(warm) => self.converse(warm, &job, &stop).await,
             Err(error) => {
                 tracing::error!(%error, "no worker process for a script");
-                cut_off(End::Failed("the server has no worker process for the script".into()), &job, Duration::ZERO)
+                cut_off(
+                    End::Failed("the server has no worker process for the script".into()),
+                    &job,
+                    Duration::ZERO,
+                )
             }
         };
         drop(place);
         ended
+    }
+
+    fn figures(&self) -> Figures {
+        let read = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let counts = &self.pool.counts;
+        Figures {
+            workers: read(&counts.alive),
+            started: read(&counts.started),
+            lost: read(&counts.lost),
+            sent_bytes: read(&counts.sent_bytes),
+        }
     }
 }
 
@@ -115,7 +131,9 @@ impl ProcessInterpreter {
         warm.scripts += 1;
         let number = warm.scripts;
         let since = match &warm.tree {
-            Some((of, tree)) if *of == job.sandbox => wire::TreeUpdate::Changes(Delta::between(tree, &job.base)),
+            Some((of, tree)) if *of == job.sandbox => {
+                wire::TreeUpdate::Changes(Delta::between(tree, &job.base))
+            }
             _ => wire::TreeUpdate::Whole(job.base.rows()),
         };
         warm.tree = Some((job.sandbox, job.base.clone()));
@@ -123,7 +141,7 @@ impl ProcessInterpreter {
         let latched = Latched::default();
         let outcome = {
             let line = &mut warm.worker.line;
-            let mut talk = pin!(Talk::new(line, job, &latched).run(number, since));
+            let mut talk = pin!(Talk::new(line, job, &latched, &self.pool.counts).run(number, since));
             let mut watch = Watch::new(started + job.timeout);
             let mut lower_at = Some(started + SHORT);
             let mut lowered = false;
@@ -158,6 +176,7 @@ impl ProcessInterpreter {
             Some(Ok(said)) => said,
             // Dropping the worker kills it.
             None => {
+                self.pool.counts.lost.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(cause = ?stop.cause(), "a script does not end and its worker process is killed");
                 drop(warm);
                 return cut_off(latched.end().unwrap_or_else(told), job, started.elapsed());
@@ -166,6 +185,7 @@ impl ProcessInterpreter {
                 return wrong_answer(&error.to_string(), job, started.elapsed());
             }
             Some(Err(error)) => {
+                self.pool.counts.lost.fetch_add(1, Ordering::Relaxed);
                 let memory = self.pool.memory();
                 let death = warm.worker.autopsy().await;
                 let end = match stop.complete() {

@@ -2,8 +2,8 @@
 
 use imbl::OrdMap;
 
-use crate::fs::change_set::Delta;
 use crate::fs::Errno;
+use crate::fs::change_set::Delta;
 use crate::fs::node::{Kind, Name, Node, NodeBody, ROOT};
 use crate::fs::resolve::{Final, View};
 use crate::ids::{Ino, Sha256};

@@ -13,6 +13,7 @@ impl Service {
         let inner = &self.inner;
         let sessions = inner.registry.all();
         let (waiting, running) = inner.admission.load();
+        let workers = inner.interpreter.figures();
         let mut snapshot = Snapshot {
             sessions: sessions.len(),
             tree_bytes: sessions.iter().map(|session| session.weight()).sum(),
@@ -21,6 +22,9 @@ impl Service {
             content_misses: inner.cache.misses(),
             running,
             waiting,
+            workers: workers.workers,
+            workers_started: workers.started,
+            workers_lost: workers.lost,
             ..Snapshot::default()
         };
         for (_, store) in inner.tenants.in_use() {

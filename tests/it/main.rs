@@ -13,6 +13,7 @@ mod crash;
 mod deployment;
 mod differential;
 mod exec_cut_off;
+mod exec_process;
 mod exec_script;
 mod exec_stack;
 mod fleet;

@@ -33,7 +33,12 @@ pub(super) fn checked(
 ) -> Result<ChangeSet, String> {
     let Claim { delta, contents, known } = claim;
     if delta.is_empty() {
-        return Ok(ChangeSet { next_ino, entries: base.entries(), bytes: base.bytes(), ..ChangeSet::default() });
+        return Ok(ChangeSet {
+            next_ino,
+            entries: base.entries(),
+            bytes: base.bytes(),
+            ..ChangeSet::default()
+        });
     }
     if mode == Mode::ReadOnly {
         return Err("changes of a script that may only read".to_owned());

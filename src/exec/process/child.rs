@@ -6,7 +6,8 @@ use std::os::unix::net::UnixStream as Pair;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{LazyLock, mpsc};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, LazyLock, mpsc};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -14,6 +15,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use super::memory::OUT_OF_MEMORY;
+use super::pool::Counts;
 use super::wire::{self, Kind, Order, Prepare, Ready};
 use crate::exec::End;
 
@@ -48,11 +50,12 @@ pub(super) struct Worker {
 struct Process {
     child: Option<Child>,
     last_words: Pair,
+    counts: Arc<Counts>,
 }
 
 impl Worker {
     /// Starts a process and waits until it can take scripts.
-    pub(super) async fn start(program: &Path, prepare: &Prepare) -> io::Result<Self> {
+    pub(super) async fn start(program: &Path, prepare: &Prepare, counts: Arc<Counts>) -> io::Result<Self> {
         let (data, its_data) = Pair::pair()?;
         let (orders, its_orders) = Pair::pair()?;
         let (last_words, its_last_words) = Pair::pair()?;
@@ -60,8 +63,11 @@ impl Worker {
         orders.set_nonblocking(true)?;
         last_words.set_nonblocking(true)?;
         let mut command = Command::new(program);
+        // Its own path says little: /proc/self/exe.
+        if program == Path::new(super::Workers::THIS_PROGRAM) {
+            command.arg0("sqlfs");
+        }
         command
-            .arg0("sqlfs")
             .arg("worker")
             .env_clear()
             .current_dir("/")
@@ -69,8 +75,12 @@ impl Worker {
             .stdout(Stdio::from(OwnedFd::from(its_orders)))
             .stderr(Stdio::from(OwnedFd::from(its_last_words)));
         // Starting a process may take milliseconds.
-        let child = tokio::task::spawn_blocking(move || command.spawn()).await.map_err(io::Error::other)??;
-        let process = Process { child: Some(child), last_words };
+        let child =
+            tokio::task::spawn_blocking(move || command.spawn()).await.map_err(io::Error::other)??;
+        counts.started.fetch_add(1, Ordering::Relaxed);
+        counts.alive.fetch_add(1, Ordering::Relaxed);
+        let tasks = format!("/proc/{}/task", child.id());
+        let process = Process { child: Some(child), last_words, counts };
         data.set_nonblocking(true)?;
         let mut line = Line { data: UnixStream::from_std(data)?, received: BytesMut::with_capacity(ROOM) };
         let mut first = Vec::new();
@@ -83,6 +93,10 @@ impl Worker {
             Ok(Err(error)) => return Err(process.why(&error)),
             Err(_) => return Err(io::ErrorKind::TimedOut.into()),
         };
+        // Its priority will be changed: no other process' may be.
+        if thread <= 0 || !Path::new(&tasks).join(thread.to_string()).exists() {
+            return Err(wire::bad("a worker named a thread that it does not have"));
+        }
         Ok(Self { line, orders: Orders(orders), thread, missing, process })
     }
 
@@ -131,7 +145,8 @@ impl Line {
     /// Whether the worker has said something, or ended, while nobody asked it.
     pub(super) fn is_quiet(&self) -> bool {
         let mut byte = [0; 1];
-        let nothing = self.data.try_read(&mut byte).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        let nothing =
+            self.data.try_read(&mut byte).is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
         nothing && self.received.is_empty()
     }
 }
@@ -166,6 +181,7 @@ impl Drop for Process {
             let _ = std::thread::Builder::new().name("reaper".into()).spawn(reap);
             send
         });
+        self.counts.alive.fetch_sub(1, Ordering::Relaxed);
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = REAPER.send(child);

@@ -3,6 +3,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::child::Worker;
@@ -31,6 +32,16 @@ pub(super) struct Pool {
     /// Most warm workers that wait.
     keep: usize,
     waiting: Mutex<Waiting>,
+    pub(super) counts: Arc<Counts>,
+}
+
+/// What `Figures` is made of.
+#[derive(Default)]
+pub(super) struct Counts {
+    pub(super) alive: AtomicU64,
+    pub(super) started: AtomicU64,
+    pub(super) lost: AtomicU64,
+    pub(super) sent_bytes: AtomicU64,
 }
 
 #[derive(Default)]
@@ -44,7 +55,7 @@ struct Waiting {
 
 impl Pool {
     pub(super) fn new(program: PathBuf, prepare: Prepare, keep: usize) -> Arc<Self> {
-        Arc::new(Self { program, prepare, keep, waiting: Mutex::default() })
+        Arc::new(Self { program, prepare, keep, waiting: Mutex::default(), counts: Arc::default() })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -118,7 +129,7 @@ impl Pool {
     }
 
     async fn start(&self) -> io::Result<Worker> {
-        let worker = Worker::start(&self.program, &self.prepare).await?;
+        let worker = Worker::start(&self.program, &self.prepare, self.counts.clone()).await?;
         if !worker.missing.is_empty() && !std::mem::replace(&mut self.waiting().told, true) {
             tracing::warn!(missing = ?worker.missing, "this kernel lacks guards that worker processes use");
         }

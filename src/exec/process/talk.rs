@@ -1,12 +1,14 @@
 //! One script from the server's side: it goes out, and what comes back is taken in.
 
 use std::io;
+use std::sync::atomic::Ordering;
 
 use bytes::{Buf, Bytes};
 
 use super::Latched;
 use super::check::Claim;
 use super::child::Line;
+use super::pool::Counts;
 use super::wire::{self, Ask, Ended, Ending, Kind, Run, Script, TreeUpdate};
 use crate::exec::{End, Job, Stream};
 use crate::fs::Node;
@@ -20,13 +22,14 @@ pub(super) struct Talk<'a> {
     line: &'a mut Line,
     job: &'a Job,
     latched: &'a Latched,
+    counts: &'a Counts,
     contents: Vec<(Sha256, Bytes)>,
     held: u64,
 }
 
 impl<'a> Talk<'a> {
-    pub(super) fn new(line: &'a mut Line, job: &'a Job, latched: &'a Latched) -> Self {
-        Self { line, job, latched, contents: Vec::new(), held: 0 }
+    pub(super) fn new(line: &'a mut Line, job: &'a Job, latched: &'a Latched, counts: &'a Counts) -> Self {
+        Self { line, job, latched, counts, contents: Vec::new(), held: 0 }
     }
 
     /// Sends the script and takes everything that comes until it has ended. An error
@@ -48,6 +51,7 @@ impl<'a> Talk<'a> {
         };
         let run = Run { number, tree, live: job.output.is_live(), script };
         wire::say(&mut first, Kind::Run, &run)?;
+        self.counts.sent_bytes.fetch_add(first.len() as u64, Ordering::Relaxed);
         self.line.send(&first).await?;
         drop(first);
         let file_bytes = usize::try_from(job.quota.file_bytes).unwrap_or(usize::MAX);

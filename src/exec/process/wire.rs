@@ -314,7 +314,8 @@ impl Order {
     }
 
     pub(super) fn of(bytes: &[u8; ORDER]) -> Option<(Self, u64)> {
-        let order = [Self::Cancel, Self::Timeout, Self::Interrupt].into_iter().find(|o| *o as u8 == bytes[0])?;
+        let order =
+            [Self::Cancel, Self::Timeout, Self::Interrupt].into_iter().find(|o| *o as u8 == bytes[0])?;
         Some((order, u64::from_le_bytes(bytes[1..].try_into().ok()?)))
     }
 }

@@ -238,7 +238,11 @@ impl Scripts {
     }
 
     /// Sends new contents; returns those that the tree has already.
-    fn send_contents(&self, contents: &WorkerContents, changes: &ChangeSet) -> io::Result<Vec<(Sha256, Ino)>> {
+    fn send_contents(
+        &self,
+        contents: &WorkerContents,
+        changes: &ChangeSet,
+    ) -> io::Result<Vec<(Sha256, Ino)>> {
         let mut known = Vec::new();
         for blob in &changes.blobs {
             match &blob.data {
@@ -255,7 +259,8 @@ impl Scripts {
 
 /// Brings the tree of the last script to that of the next.
 fn update(contents: &WorkerContents, update: TreeUpdate) -> io::Result<Tree> {
-    let contents_of = |delta: &Delta| delta.inodes.iter().filter_map(|row| Some((row.sha256?, row.ino))).collect();
+    let contents_of =
+        |delta: &Delta| delta.inodes.iter().filter_map(|row| Some((row.sha256?, row.ino))).collect();
     let (tree, changed) = match update {
         TreeUpdate::Whole(rows) => (Tree::from_rows(rows.inodes, rows.dirents), None),
         TreeUpdate::Changes(delta) => {

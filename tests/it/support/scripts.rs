@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sqlfs::clock;
-use sqlfs::exec::{BashInterpreter, Captured, Control, Ended, Interpreter, Job, Output};
+use sqlfs::exec::{
+    BashInterpreter, Captured, Control, Ended, Interpreter, Job, Output, ProcessInterpreter, Workers,
+};
 use sqlfs::fs::{ChangeSet, ContentSource, ContentUnavailable, Mode, Quota, Tree, WorkingCopy};
 use sqlfs::ids::{Caller, Ino, Owner, SandboxId, Sha256, TenantId};
 
@@ -34,8 +36,54 @@ impl ContentSource for Contents {
 /// Limits that no test meets by accident.
 pub const QUOTA: Quota = Quota { entries: 200_000, bytes: 1 << 30, file_bytes: 256 << 20, memory: 256 << 20 };
 
-/// One interpreter for all tests that do not look at its threads.
-pub static INTERPRETER: LazyLock<BashInterpreter> = LazyLock::new(|| BashInterpreter::new(8));
+/// One interpreter for all tests that do not look at its threads or processes: worker
+/// processes, or with `SQLFS_TEST_INTERPRETER=thread` threads of this one.
+pub static INTERPRETER: LazyLock<Box<dyn Interpreter>> =
+    LazyLock::new(|| match std::env::var("SQLFS_TEST_INTERPRETER").as_deref() {
+        Ok("thread") => Box::new(BashInterpreter::new(8)),
+        Ok("process") | Err(_) => Box::new(Processes::new(8)),
+        Ok(other) => panic!("SQLFS_TEST_INTERPRETER is thread or process, not {other}"),
+    });
+
+/// How tests start worker processes.
+pub fn workers(running: usize) -> Workers {
+    Workers {
+        program: env!("CARGO_BIN_EXE_sqlfs").into(),
+        running,
+        waiting: 8,
+        quota: QUOTA,
+        memory: 1 << 30,
+    }
+}
+
+/// Worker processes for tests that have runtimes of their own: their sockets need one that
+/// outlives all tests.
+struct Processes {
+    interpreter: Arc<ProcessInterpreter>,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Processes {
+    fn new(running: usize) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime = runtime.expect("a runtime");
+        let entered = runtime.enter();
+        let interpreter = Arc::new(ProcessInterpreter::new(workers(running)));
+        drop(entered);
+        Self { interpreter, runtime }
+    }
+}
+
+#[async_trait::async_trait]
+impl Interpreter for Processes {
+    async fn run(&self, job: Job, control: Control) -> Ended {
+        let interpreter = self.interpreter.clone();
+        let mut tasks = tokio::task::JoinSet::new();
+        // A task set ends its task when it is dropped, as the interpreter ends its job.
+        tasks.spawn_on(async move { interpreter.run(job, control).await }, self.runtime.handle());
+        tasks.join_next().await.expect("one task").expect("no panic")
+    }
+}
 
 /// A file system that lives as long as the test, changed by what ends by itself.
 #[derive(Clone)]
