@@ -62,7 +62,7 @@ pub struct Workers {
     pub running: usize,
     /// Most workers that wait for the next script of the caller whom they serve.
     pub waiting: usize,
-    /// Limits of every script. A job with others is refused.
+    /// Limits that scripts mostly have: an engine is made ahead for them.
     pub quota: Quota,
     /// Bytes of memory that a process may hold.
     pub memory: u64,

@@ -47,6 +47,7 @@ impl<'a> Talk<'a> {
             env: job.env.clone(),
             args: job.args.clone(),
             mode: job.mode,
+            quota: job.quota,
             output_limit: job.output.limit() as u64,
         };
         let run = Run { number, tree, live: job.output.is_live(), script };

@@ -61,7 +61,7 @@ const KINDS: [Kind; 11] = [
 /// What a worker is for.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Prepare {
-    /// Limits of the scripts to come; an engine is made ahead for them.
+    /// Limits that scripts mostly have; an engine is made ahead for them.
     pub(super) quota: Quota,
     /// Bytes of anonymous memory that the process may hold.
     pub(super) memory: u64,
@@ -106,6 +106,7 @@ pub(super) struct Script {
     pub(super) env: BTreeMap<String, String>,
     pub(super) args: Vec<String>,
     pub(super) mode: Mode,
+    pub(super) quota: Quota,
     /// Bytes a stream after which output is dropped.
     pub(super) output_limit: u64,
 }

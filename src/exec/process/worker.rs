@@ -21,7 +21,7 @@ use crate::exec::bash::{prepare, run_here};
 use crate::exec::pool::{STACK_BYTES, Seat};
 use crate::exec::stop::{Cause, Stop};
 use crate::exec::{Job, Output, Stream};
-use crate::fs::{ChangeSet, Delta, Quota, Tree};
+use crate::fs::{ChangeSet, Delta, Tree};
 use crate::ids::{Caller, Ino, Owner, SandboxId, Sha256, TenantId};
 
 /// The server keeps the time; this only bounds what the engine itself looks at.
@@ -132,7 +132,7 @@ impl Scripts {
                 Kind::Run => {
                     let run = wire::parse(&payload)?;
                     drop(payload);
-                    self.script(&seat, &contents, run, stdin.take(), quota)?;
+                    self.script(&seat, &contents, run, stdin.take())?;
                 }
                 _ => return Err(wire::bad("a frame that no worker takes")),
             }
@@ -150,7 +150,6 @@ impl Scripts {
         contents: &Arc<WorkerContents>,
         run: Run,
         stdin: Option<Vec<u8>>,
-        quota: Quota,
     ) -> io::Result<()> {
         let base = update(contents, run.tree)?;
         let stop = Arc::new(Stop::default());
@@ -162,7 +161,7 @@ impl Scripts {
             let _ = outbox.say(Kind::Latched, &Ending::from(end));
         }));
         self.memory.begin();
-        let ended = run_here(seat, self.job(run.script, base, contents, stdin, quota), &stop);
+        let ended = run_here(seat, self.job(run.script, base, contents, stdin), &stop);
         self.memory.end();
         self.current.lock().unwrap_or_else(PoisonError::into_inner).stop = None;
         self.outbox.set_live(false);
@@ -196,14 +195,7 @@ impl Scripts {
         }
     }
 
-    fn job(
-        &self,
-        script: Script,
-        base: Tree,
-        contents: &Arc<WorkerContents>,
-        stdin: Option<Vec<u8>>,
-        quota: Quota,
-    ) -> Job {
+    fn job(&self, script: Script, base: Tree, contents: &Arc<WorkerContents>, stdin: Option<Vec<u8>>) -> Job {
         let outbox = self.outbox.clone();
         let forward = move |stream, data: &[u8]| {
             let kind = match stream {
@@ -231,7 +223,7 @@ impl Scripts {
             base,
             next_ino: script.next_ino,
             mode: script.mode,
-            quota,
+            quota: script.quota,
             content: contents.clone(),
             output: Arc::new(Output::forward(limit, Box::new(forward))),
         }
