@@ -16,6 +16,7 @@ mod commands;
 pub mod guards;
 pub mod output;
 pub mod pool;
+pub mod process;
 mod stop;
 
 pub use bash::BashInterpreter;
