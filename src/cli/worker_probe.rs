@@ -16,10 +16,10 @@ pub struct WorkerProbeArgs {
     /// Without the guards
     #[arg(long, conflicts_with = "layers")]
     open: bool,
-    /// With all guards but the filter of system calls
+    /// With the guards of a kernel that filters no system calls
     #[arg(long)]
     layers: bool,
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = ".")]
     folder: PathBuf,
     #[arg(long, default_value_t = 0)]
     sibling: i32,
@@ -27,7 +27,7 @@ pub struct WorkerProbeArgs {
     tcp: u16,
     #[arg(long, default_value_t = 0)]
     udp: u16,
-    #[arg(long, default_value = "")]
+    #[arg(long, default_value = ".")]
     unix: PathBuf,
     #[arg(long, default_value = "")]
     abstract_name: String,
@@ -53,7 +53,8 @@ pub fn run(args: WorkerProbeArgs) -> Result<u8, CliError> {
         }
         // Says what holds, and waits for the end of its input.
         "hold" => {
-            println!("{}", close()?);
+            let open = probe::close_inherited().map_err(|error| CliError::Failed(error, NOT_READY))?;
+            println!("{open} descriptors, {}", close()?);
             std::io::stdin().read_to_end(&mut Vec::new())?;
             return Ok(0);
         }

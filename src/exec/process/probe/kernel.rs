@@ -73,7 +73,8 @@ pub(super) const PROBES: &[Probe] = &[
         let name = own_name()?;
         let length = name.iter().position(|byte| *byte == 0).unwrap_or(0);
         sys!(libc::SYS_sethostname, &name, length)
-    }),
+    })
+    .layered(),
     probe("sethostname-length", |_| sys!(libc::SYS_sethostname, c"", -1)).judged(&[libc::EINVAL]).layered(),
     probe("reboot", |_| sys!(libc::SYS_reboot, 0, 0, 0, 0)).judged(&[libc::EINVAL]).layered(),
     probe("init_module", |_| sys!(libc::SYS_init_module, 0, 0, c"")).judged(&[libc::ENOEXEC]).layered(),
@@ -84,7 +85,7 @@ pub(super) const PROBES: &[Probe] = &[
     probe("kexec_load", |_| sys!(libc::SYS_kexec_load, 0, 99, 0, 0)).judged(&[libc::EINVAL]).layered(),
     // By number, since libc does not name them yet: lsm_get_self_attr, listmount, statmount.
     probe("lsm_get_self_attr", |_| sys!(459, 0, 0, 0, 0)).judged(&[libc::EINVAL, libc::EOPNOTSUPP]),
-    probe("listmount", |_| sys!(458, &[32_u64 | 0, u64::MAX, 0, 0], &mut [0_u64; 8], 8, 0)),
+    probe("listmount", |_| sys!(458, &[32_u64, u64::MAX, 0, 0], &mut [0_u64; 8], 8, 0)),
     probe("cachestat", |_| sys!(451, -1, 0, 0, 0)).judged(&[libc::EBADF]),
     // No such call, in any kernel: the list allows, it does not forbid.
     probe("unknown", |_| sys!(100_000)).judged(&[libc::ENOSYS]),

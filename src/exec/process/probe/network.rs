@@ -23,7 +23,7 @@ fn loopback(port: u16) -> libc::sockaddr_in {
 fn unix(name: &[u8]) -> (libc::sockaddr_un, usize) {
     let mut address = libc::sockaddr_un { sun_family: libc::AF_UNIX as u16, sun_path: [0; 108] };
     for (to, from) in address.sun_path.iter_mut().zip(name) {
-        *to = from.cast_signed();
+        *to = libc::c_char::from_ne_bytes([*from]);
     }
     (address, size_of::<u16>() + name.len())
 }
@@ -73,17 +73,12 @@ impl Message {
         sys!(number, s.pair[end].as_raw_fd(), &message.header, libc::MSG_DONTWAIT)
     }
 
+    #[expect(unsafe_code, reason = "msghdr has no other beginning")]
     fn new() -> Self {
         let byte = libc::iovec { iov_base: BYTE.as_ptr().cast_mut().cast(), iov_len: 1 };
-        let header = libc::msghdr {
-            msg_name: std::ptr::null_mut(),
-            msg_namelen: 0,
-            msg_iov: std::ptr::null_mut(),
-            msg_iovlen: 1,
-            msg_control: std::ptr::null_mut(),
-            msg_controllen: 0,
-            msg_flags: 0,
-        };
+        // SAFETY: numbers and pointers, for which zero is a value. (musl's has private fields.)
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        header.msg_iovlen = 1;
         Self { byte, header }
     }
 }
