@@ -28,7 +28,7 @@ pub struct Probe {
     /// Errors by which the kernel tells that it took the call and looked at its arguments:
     /// for calls that would harm the machine if they succeeded.
     judged: &'static [i32],
-    /// Also without the filter of system calls, as on a kernel that has none (but Landlock).
+    /// Refused without the filter of system calls too, as on a kernel with Landlock alone.
     pub layered: bool,
 }
 
@@ -95,7 +95,7 @@ pub fn close_inherited() -> Result<usize, String> {
 pub fn close(guards: Guards) -> Result<String, String> {
     let closed: Result<String, GuardError> = match guards {
         Guards::Open => Ok("open".to_owned()),
-        Guards::Layers => guards::close_without_seccomp().map(|level| format!("landlock {level:?}")),
+        Guards::Layers => guards::close_without_seccomp().map(|level| format!("landlock: {level:?}")),
         Guards::Closed => guards::close().map(|closed| format!("{closed:?}")),
     };
     closed.map_err(|error| error.to_string())

@@ -99,7 +99,8 @@ fn heavy_scripts_run_in_a_closed_process() {
     assert_eq!(scripts.run(value), ("Exited(0)".to_owned(), "200000\n1\n".to_owned()));
     let pack = "seq 50000 > f; gzip -k f; gunzip -c f.gz | cmp - f && tar czf t.tgz f && tar tzf t.tgz";
     assert_eq!(scripts.run(pack), ("Exited(0)".to_owned(), "f\n".to_owned()));
-    let times = "[ $(date +%s) -gt 1700000000 ] && TZ=Europe/Paris date -d @0 +%H; sleep 0.05; echo $RANDOM | wc -l";
+    let times =
+        "[ $(date +%s) -gt 1700000000 ] && TZ=Europe/Paris date -d @0 +%H; sleep 0.05; echo $RANDOM | wc -l";
     assert_eq!(scripts.run(times), ("Exited(0)".to_owned(), "01\n1\n".to_owned()));
     let jobs = "for i in 1 2 3; do (sleep 0.01; echo $i) & done; wait; echo done";
     assert!(scripts.run(jobs).1.ends_with("done\n"));
@@ -113,7 +114,8 @@ fn live(name: &str) -> (std::process::ExitStatus, String) {
     let mut command = sqlfs(name, &[]);
     // A backtrace opens files.
     let output = command.env("RUST_BACKTRACE", "1").output().expect("the binary starts");
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let text =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     (output.status, text)
 }
 

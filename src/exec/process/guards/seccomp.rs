@@ -169,8 +169,7 @@ pub(in crate::exec::process) fn filter() -> Result<bool, seccompiler::Error> {
 fn available() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the kernel reads four bytes of the action.
-    let answer = unsafe {
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action)
-    };
+    let answer =
+        unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_ACTION_AVAIL, 0, &raw const action) };
     answer == 0
 }

@@ -27,7 +27,7 @@ fn handle() -> Handle {
 pub(super) const PROBES: &[Probe] = &[
     probe("openat", |_| open(c"/etc/passwd", libc::O_RDONLY)).layered(),
     probe("openat2", |_| sys!(libc::SYS_openat2, HERE, c"/etc/passwd", &[0_u64; 3], 24)).layered(),
-    probe("openat-path", |_| open(c"/etc/passwd", libc::O_PATH)).layered(),
+    probe("openat-path", |_| open(c"/etc/passwd", libc::O_PATH)),
     probe("openat-write", |s| open(&s.path("new"), libc::O_WRONLY | libc::O_CREAT)).layered(),
     probe("openat-truncate", |s| open(&s.path("other"), libc::O_WRONLY | libc::O_TRUNC)).layered(),
     probe("openat-tmpfile", |s| open(&s.path(""), libc::O_WRONLY | libc::O_TMPFILE)).layered(),
@@ -90,7 +90,8 @@ pub(super) const PROBES: &[Probe] = &[
     probe("pwrite64", |s| sys!(libc::SYS_pwrite64, s.file.as_raw_fd(), c"x", 1, 0)).layered(),
     probe("copy_file_range", |s| {
         sys!(libc::SYS_copy_file_range, s.file.as_raw_fd(), 0, s.other_file.as_raw_fd(), 0, 4, 0)
-    }),
+    })
+    .layered(),
     probe("sendfile", |s| sys!(libc::SYS_sendfile, s.pipe[1].as_raw_fd(), s.file.as_raw_fd(), 0, 4)),
     probe("splice", |s| sys!(libc::SYS_splice, s.file.as_raw_fd(), 0, s.pipe[1].as_raw_fd(), 0, 4, 0)),
     probe("tee", |s| sys!(libc::SYS_tee, s.pipe[0].as_raw_fd(), s.other_pipe[1].as_raw_fd(), 4, 0)),
@@ -101,20 +102,21 @@ pub(super) const PROBES: &[Probe] = &[
     }),
     probe("flock", |s| sys!(libc::SYS_flock, s.file.as_raw_fd(), libc::LOCK_SH)),
     probe("fsync", |s| sys!(libc::SYS_fsync, s.file.as_raw_fd())),
-    probe("dup", |s| sys!(libc::SYS_dup, s.file.as_raw_fd())).layered(),
-    probe("dup3", |s| sys!(libc::SYS_dup3, s.file.as_raw_fd(), s.other_file.as_raw_fd(), 0)).layered(),
-    probe("fcntl-dup", |s| sys!(libc::SYS_fcntl, s.file.as_raw_fd(), libc::F_DUPFD, 0)).layered(),
+    probe("dup", |s| sys!(libc::SYS_dup, s.file.as_raw_fd())),
+    probe("dup3", |s| sys!(libc::SYS_dup3, s.file.as_raw_fd(), s.other_file.as_raw_fd(), 0)),
+    probe("fcntl-dup", |s| sys!(libc::SYS_fcntl, s.file.as_raw_fd(), libc::F_DUPFD, 0)),
     probe("fcntl-owner", |s| sys!(libc::SYS_fcntl, s.pipe[0].as_raw_fd(), libc::F_SETOWN, s.targets.sibling)),
     probe("ioctl", |s| sys!(libc::SYS_ioctl, s.pipe[0].as_raw_fd(), libc::FIONREAD as usize, &mut 0_i32)),
     probe("ioctl-terminal", |s| {
         let terminal = s.terminal.as_ref().ok_or(io::ErrorKind::NotFound)?.as_raw_fd();
         sys!(libc::SYS_ioctl, terminal, libc::TIOCSTI as usize, c"x")
-    }),
-    probe("pipe2", |_| sys!(libc::SYS_pipe2, &mut [0_i32; 2], 0)).layered(),
-    probe("eventfd2", |_| sys!(libc::SYS_eventfd2, 0, 0)).layered(),
-    probe("timerfd_create", |_| sys!(libc::SYS_timerfd_create, libc::CLOCK_MONOTONIC, 0)).layered(),
-    probe("signalfd4", |_| sys!(libc::SYS_signalfd4, -1, &0_u64, 8, 0)).layered(),
-    probe("epoll_create1", |_| sys!(libc::SYS_epoll_create1, 0)).layered(),
-    probe("inotify_init1", |_| sys!(libc::SYS_inotify_init1, 0)).layered(),
-    probe("fanotify_init", |_| sys!(libc::SYS_fanotify_init, libc::FAN_REPORT_FID, 0)).layered(),
+    })
+    .layered(),
+    probe("pipe2", |_| sys!(libc::SYS_pipe2, &mut [0_i32; 2], 0)),
+    probe("eventfd2", |_| sys!(libc::SYS_eventfd2, 0, 0)),
+    probe("timerfd_create", |_| sys!(libc::SYS_timerfd_create, libc::CLOCK_MONOTONIC, 0)),
+    probe("signalfd4", |_| sys!(libc::SYS_signalfd4, -1, &0_u64, 8, 0)),
+    probe("epoll_create1", |_| sys!(libc::SYS_epoll_create1, 0)),
+    probe("inotify_init1", |_| sys!(libc::SYS_inotify_init1, 0)),
+    probe("fanotify_init", |_| sys!(libc::SYS_fanotify_init, libc::FAN_REPORT_FID, 0)),
 ];

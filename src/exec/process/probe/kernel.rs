@@ -15,7 +15,7 @@ fn own_name() -> std::io::Result<[u8; 65]> {
 }
 
 pub(super) const PROBES: &[Probe] = &[
-    probe("io_uring_setup", |_| sys!(libc::SYS_io_uring_setup, 1, &mut [0_u32; 30])).layered(),
+    probe("io_uring_setup", |_| sys!(libc::SYS_io_uring_setup, 1, &mut [0_u32; 30])),
     probe("io_uring_enter", |_| sys!(libc::SYS_io_uring_enter, -1, 0, 0, 0, 0, 0)).judged(&[libc::EBADF]),
     probe("io_setup", |_| sys!(libc::SYS_io_setup, 1, &mut 0_usize)),
     // A map of one element: type array, 4 bytes of key and value.
@@ -26,8 +26,7 @@ pub(super) const PROBES: &[Probe] = &[
         event[0] = 1 | (128 << 32);
         event[5] = 1 << 5 | 1 << 6;
         sys!(libc::SYS_perf_event_open, &event, 0, -1, -1, 0)
-    })
-    .layered(),
+    }),
     probe("keyctl", |_| sys!(libc::SYS_keyctl, 0, PROCESS_KEYRING, 1)),
     probe("add_key", |_| sys!(libc::SYS_add_key, c"user", c"sqlfs", c"x", 1, PROCESS_KEYRING)),
     probe("request_key", |_| sys!(libc::SYS_request_key, c"user", c"sqlfs-none", 0, 0))
@@ -54,9 +53,11 @@ pub(super) const PROBES: &[Probe] = &[
     probe("pivot_root", |_| sys!(libc::SYS_pivot_root, c"/", c"/"))
         .judged(&[libc::EBUSY, libc::EINVAL])
         .layered(),
-    probe("open_tree", |_| sys!(libc::SYS_open_tree, libc::AT_FDCWD, c"/", 0)).layered(),
+    probe("open_tree", |_| sys!(libc::SYS_open_tree, libc::AT_FDCWD, c"/", 0)),
     probe("open_tree-clone", |_| sys!(libc::SYS_open_tree, libc::AT_FDCWD, c"/", 1)).layered(),
-    probe("move_mount", |_| sys!(libc::SYS_move_mount, -1, c"", -1, c"", 0)).judged(&[libc::ENOENT]).layered(),
+    probe("move_mount", |_| sys!(libc::SYS_move_mount, -1, c"", -1, c"", 0))
+        .judged(&[libc::ENOENT])
+        .layered(),
     probe("mount_setattr", |s| {
         sys!(libc::SYS_mount_setattr, libc::AT_FDCWD, &*s.path("empty"), 0, &[1_u64, 0, 0, 0], 32)
     })
@@ -67,8 +68,11 @@ pub(super) const PROBES: &[Probe] = &[
     probe("swapoff", |_| sys!(libc::SYS_swapoff, NOT_THERE)).judged(&[libc::ENOENT]).layered(),
     probe("acct", |_| sys!(libc::SYS_acct, NOT_THERE)).judged(&[libc::ENOENT]).layered(),
     // Q_GETFMT of a user's quota, of no device.
-    probe("quotactl", |_| sys!(libc::SYS_quotactl, 0x8000_0400_u32, NOT_THERE, 0, &mut 0_u32))
-        .judged(&[libc::ENOENT, libc::ENODEV, libc::ENOTBLK]),
+    probe("quotactl", |_| sys!(libc::SYS_quotactl, 0x8000_0400_u32, NOT_THERE, 0, &mut 0_u32)).judged(&[
+        libc::ENOENT,
+        libc::ENODEV,
+        libc::ENOTBLK,
+    ]),
     probe("sethostname", |_| {
         let name = own_name()?;
         let length = name.iter().position(|byte| *byte == 0).unwrap_or(0);

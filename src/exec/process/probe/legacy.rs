@@ -73,7 +73,7 @@ pub(super) const PROBES: &[Probe] = &[
     probe("chmod", |s| sys!(libc::SYS_chmod, &*s.path("file"), 0o777)),
     probe("chown", |s| sys!(libc::SYS_chown, &*s.path("file"), -1, -1)),
     probe("utime", |s| sys!(libc::SYS_utime, &*s.path("file"), 0)),
-    probe("pipe", |_| sys!(libc::SYS_pipe, &mut [0_i32; 2])).layered(),
+    probe("pipe", |_| sys!(libc::SYS_pipe, &mut [0_i32; 2])),
     probe("poll", |_| sys!(libc::SYS_poll, 0, 0, 0)),
     probe("select", |_| sys!(libc::SYS_select, 0, 0, 0, 0, &[0_u64; 2])),
     probe("fork", |_| match sys!(libc::SYS_fork) {
@@ -90,7 +90,7 @@ pub(super) const PROBES: &[Probe] = &[
     probe("arch_prctl", |_| sys!(libc::SYS_arch_prctl, ARCH_GET_FS, &mut 0_u64)),
     probe("sysfs", |_| sys!(libc::SYS_sysfs, 3)),
     probe("ustat", |_| sys!(libc::SYS_ustat, 0, &mut [0_u64; 8])).judged(&[libc::EINVAL]),
-    probe("inotify_init", |_| sys!(libc::SYS_inotify_init)).layered(),
+    probe("inotify_init", |_| sys!(libc::SYS_inotify_init)),
     probe("int-80", |_| int_80()),
     probe("x32", |_| sys!(X32 | libc::SYS_getpid)),
 ];

@@ -42,7 +42,10 @@ fn memory() {
     for thread in running {
         assert!(thread.join().expect("it ends") > 190 << 20);
     }
-    assert_eq!(black_box(vec![7_u8; 600 << 20]).iter().step_by(4096).map(|byte| u64::from(*byte)).max(), Some(7));
+    assert_eq!(
+        black_box(vec![7_u8; 600 << 20]).iter().step_by(4096).map(|byte| u64::from(*byte)).max(),
+        Some(7)
+    );
 }
 
 /// A backtrace reads files; it must fail softly, whatever `RUST_BACKTRACE` says.

@@ -96,19 +96,17 @@ struct Control {
 }
 
 pub(super) const PROBES: &[Probe] = &[
-    probe("socket-inet", |_| socket(libc::AF_INET, libc::SOCK_STREAM)).layered(),
-    probe("socket-inet-udp", |_| socket(libc::AF_INET, libc::SOCK_DGRAM)).layered(),
-    probe("socket-inet6", |_| socket(libc::AF_INET6, libc::SOCK_STREAM)).layered(),
-    probe("socket-unix", |_| socket(libc::AF_UNIX, libc::SOCK_STREAM)).layered(),
-    probe("socket-netlink", |_| socket(libc::AF_NETLINK, libc::SOCK_RAW)).layered(),
+    probe("socket-inet", |_| socket(libc::AF_INET, libc::SOCK_STREAM)),
+    probe("socket-inet-udp", |_| socket(libc::AF_INET, libc::SOCK_DGRAM)),
+    probe("socket-inet6", |_| socket(libc::AF_INET6, libc::SOCK_STREAM)),
+    probe("socket-unix", |_| socket(libc::AF_UNIX, libc::SOCK_STREAM)),
+    probe("socket-netlink", |_| socket(libc::AF_NETLINK, libc::SOCK_RAW)),
     probe("socket-packet", |_| socket(libc::AF_PACKET, libc::SOCK_RAW)).layered(),
-    probe("socket-raw", |_| sys!(libc::SYS_socket, libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP)).layered(),
-    probe("socket-vsock", |_| socket(libc::AF_VSOCK, libc::SOCK_STREAM)).layered(),
-    probe("socket-crypto", |_| socket(libc::AF_ALG, libc::SOCK_SEQPACKET)).layered(),
-    probe("socketpair", |_| {
-        sys!(libc::SYS_socketpair, libc::AF_UNIX, libc::SOCK_STREAM, 0, &mut [0_i32; 2])
-    })
-    .layered(),
+    probe("socket-raw", |_| sys!(libc::SYS_socket, libc::AF_INET, libc::SOCK_RAW, libc::IPPROTO_ICMP))
+        .layered(),
+    probe("socket-vsock", |_| socket(libc::AF_VSOCK, libc::SOCK_STREAM)),
+    probe("socket-crypto", |_| socket(libc::AF_ALG, libc::SOCK_SEQPACKET)),
+    probe("socketpair", |_| sys!(libc::SYS_socketpair, libc::AF_UNIX, libc::SOCK_STREAM, 0, &mut [0_i32; 2])),
     probe("connect", |s| {
         let tcp = socket(libc::AF_INET, libc::SOCK_STREAM)?;
         sys!(libc::SYS_connect, tcp as i32, &loopback(s.targets.tcp), ADDRESS)
@@ -121,17 +119,15 @@ pub(super) const PROBES: &[Probe] = &[
     probe("connect-unix", |s| {
         let address = unix(s.targets.unix.as_os_str().as_encoded_bytes());
         connect(socket(libc::AF_UNIX, libc::SOCK_STREAM)?, &address)
-    })
-    .layered(),
+    }),
     // Landlock refuses this one from its level 9 on.
     probe("connect-unix-open-socket", |s| {
         connect(s.unix.as_raw_fd().into(), &unix(s.targets.unix.as_os_str().as_encoded_bytes()))
     }),
-    probe("connect-abstract", |s| {
-        connect(socket(libc::AF_UNIX, libc::SOCK_STREAM)?, &abstract_socket(s))
-    })
-    .layered(),
-    probe("connect-abstract-open-socket", |s| connect(s.unix.as_raw_fd().into(), &abstract_socket(s))).layered(),
+    probe("connect-abstract", |s| connect(socket(libc::AF_UNIX, libc::SOCK_STREAM)?, &abstract_socket(s)))
+        .layered(),
+    probe("connect-abstract-open-socket", |s| connect(s.unix.as_raw_fd().into(), &abstract_socket(s)))
+        .layered(),
     probe("bind", |s| sys!(libc::SYS_bind, s.tcp.as_raw_fd(), &loopback(0), ADDRESS)).layered(),
     probe("bind-unix", |s| {
         let (address, length) = unix(s.path("socket").as_bytes());
@@ -152,7 +148,14 @@ pub(super) const PROBES: &[Probe] = &[
     }),
     probe("getsockopt", |s| {
         let mut peer = [0_u32; 3];
-        sys!(libc::SYS_getsockopt, s.pair[0].as_raw_fd(), libc::SOL_SOCKET, libc::SO_PEERCRED, &mut peer, &mut 12_u32)
+        sys!(
+            libc::SYS_getsockopt,
+            s.pair[0].as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            &mut peer,
+            &mut 12_u32
+        )
     }),
     probe("setsockopt", |s| {
         sys!(libc::SYS_setsockopt, s.tcp.as_raw_fd(), libc::SOL_SOCKET, libc::SO_REUSEADDR, &1_i32, 4)

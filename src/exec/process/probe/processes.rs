@@ -49,7 +49,8 @@ const KCMP_VM: i32 = 1;
 const IOPRIO_IDLE: i32 = 3 << 13;
 
 pub(super) const PROBES: &[Probe] = &[
-    probe("execve", |_| says_reached(|words| sys!(libc::SYS_execve, c"/bin/echo", words, &[0_usize]))).layered(),
+    probe("execve", |_| says_reached(|words| sys!(libc::SYS_execve, c"/bin/echo", words, &[0_usize])))
+        .layered(),
     probe("execveat", |s| {
         let flags = libc::AT_EMPTY_PATH;
         says_reached(|words| sys!(libc::SYS_execveat, s.echo.as_raw_fd(), c"", words, &[0_usize], flags))
@@ -75,10 +76,8 @@ pub(super) const PROBES: &[Probe] = &[
     probe("kill-group", |_| sys!(libc::SYS_kill, 0, 0)),
     probe("kill-all", |_| sys!(libc::SYS_kill, -1, 0)),
     probe("tkill-sibling", |s| sys!(libc::SYS_tkill, s.targets.sibling, libc::SIGKILL)).layered(),
-    probe("tgkill-sibling", |s| {
-        sys!(libc::SYS_tgkill, s.targets.sibling, s.targets.sibling, libc::SIGKILL)
-    })
-    .layered(),
+    probe("tgkill-sibling", |s| sys!(libc::SYS_tgkill, s.targets.sibling, s.targets.sibling, libc::SIGKILL))
+        .layered(),
     probe("tgkill-parent", |s| sys!(libc::SYS_tgkill, s.parent, s.parent, libc::SIGCONT)).layered(),
     probe("rt_sigqueueinfo", |s| {
         sys!(libc::SYS_rt_sigqueueinfo, s.targets.sibling, libc::SIGCONT, &queued())
@@ -89,12 +88,13 @@ pub(super) const PROBES: &[Probe] = &[
         sys!(libc::SYS_rt_tgsigqueueinfo, sibling, sibling, libc::SIGCONT, &queued())
     })
     .layered(),
-    probe("pidfd_open", |s| sys!(libc::SYS_pidfd_open, s.targets.sibling, 0)).layered(),
-    probe("pidfd_send_signal", |s| sys!(libc::SYS_pidfd_send_signal, s.pidfd(), libc::SIGKILL, 0, 0)).layered(),
+    probe("pidfd_open", |s| sys!(libc::SYS_pidfd_open, s.targets.sibling, 0)),
+    probe("pidfd_send_signal", |s| sys!(libc::SYS_pidfd_send_signal, s.pidfd(), libc::SIGKILL, 0, 0))
+        .layered(),
     probe("pidfd_getfd", |s| sys!(libc::SYS_pidfd_getfd, s.pidfd(), 0, 0)).layered(),
     probe("ptrace-attach", |s| sys!(libc::SYS_ptrace, libc::PTRACE_ATTACH, s.targets.sibling)).layered(),
     probe("ptrace-seize", |s| sys!(libc::SYS_ptrace, libc::PTRACE_SEIZE, s.targets.sibling)).layered(),
-    probe("ptrace-me", |_| sys!(libc::SYS_ptrace, libc::PTRACE_TRACEME)).layered(),
+    probe("ptrace-me", |_| sys!(libc::SYS_ptrace, libc::PTRACE_TRACEME)),
     // The address is nothing of the sibling's; the right to it is looked at first.
     probe("process_vm_readv", |s| memory_of_sibling(s, libc::SYS_process_vm_readv))
         .judged(&[libc::EFAULT])
@@ -131,13 +131,13 @@ pub(super) const PROBES: &[Probe] = &[
     probe("sched_setparam", |_| sys!(libc::SYS_sched_setparam, 0, &0_i32)),
     probe("sched_getscheduler", |s| sys!(libc::SYS_sched_getscheduler, s.targets.sibling)),
     probe("ioprio_set", |_| sys!(libc::SYS_ioprio_set, 1, 0, IOPRIO_IDLE)),
-    probe("prlimit64-parent", |s| sys!(libc::SYS_prlimit64, s.parent, libc::RLIMIT_NOFILE, 0, &mut [0_u64; 2]))
-        .layered(),
+    probe("prlimit64-parent", |s| {
+        sys!(libc::SYS_prlimit64, s.parent, libc::RLIMIT_NOFILE, 0, &mut [0_u64; 2])
+    }),
     probe("prlimit64-sibling", |s| {
         sys!(libc::SYS_prlimit64, s.targets.sibling, libc::RLIMIT_CPU, &[1_u64, 1], 0)
-    })
-    .layered(),
-    probe("prlimit64-own", |_| sys!(libc::SYS_prlimit64, 0, libc::RLIMIT_NOFILE, &[9_u64, 9], 0)).layered(),
+    }),
+    probe("prlimit64-own", |_| sys!(libc::SYS_prlimit64, 0, libc::RLIMIT_MSGQUEUE, &[9_u64, 9], 0)).layered(),
     probe("getrusage", |_| sys!(libc::SYS_getrusage, 0, &mut [0_u64; 32])),
     probe("prctl-dumpable", |_| sys!(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 1)),
     probe("prctl-parent-death", |_| sys!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, 0)),

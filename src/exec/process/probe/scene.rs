@@ -60,7 +60,8 @@ impl Scene {
         let here = |name: &str| targets.folder.join(name);
         fs::create_dir(here("empty"))?;
         fs::write(here("other"), "other")?;
-        let mut file = File::options().read(true).write(true).create(true).truncate(true).open(here("file"))?;
+        let mut file =
+            File::options().read(true).write(true).create(true).truncate(true).open(here("file"))?;
         file.write_all(b"secret")?;
         let [pipe, other_pipe] = [pipe()?, pipe()?];
         // For what reads from them.
