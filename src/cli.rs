@@ -26,6 +26,8 @@ pub mod pack;
 pub mod progress;
 pub mod ready;
 pub mod target;
+#[cfg(all(target_os = "linux", debug_assertions))]
+pub mod worker_probe;
 
 pub use target::Target;
 
@@ -72,6 +74,10 @@ enum Command {
     Worker,
     /// Delete old versions, deleted sandboxes and contents that nothing names
     Gc,
+    /// Try to get out of a worker's guards
+    #[cfg(all(target_os = "linux", debug_assertions))]
+    #[command(hide = true)]
+    WorkerProbe(worker_probe::WorkerProbeArgs),
 }
 
 /// Which server, and as whom.
@@ -161,6 +167,11 @@ pub fn main() -> ExitCode {
 }
 
 fn start(command: Command) -> Result<u8, CliError> {
+    // Before anything starts a thread.
+    #[cfg(all(target_os = "linux", debug_assertions))]
+    if let Command::WorkerProbe(args) = command {
+        return worker_probe::run(args);
+    }
     let config = Arc::new(Config::from_env()?);
     // Commands print results, not what goes on inside; `serve` logs as it is told.
     let serves = matches!(command, Command::Serve);
@@ -193,6 +204,8 @@ async fn run(command: Command, config: Arc<Config>) -> Result<u8, CliError> {
         Command::Ready(args) => ready::ready(&config, args).await,
         Command::Doctor => operate::doctor(&config).await,
         Command::Gc => operate::gc(&config).await,
+        #[cfg(all(target_os = "linux", debug_assertions))]
+        Command::WorkerProbe(_) => unreachable!("it ran before the runtime started"),
     }
 }
 

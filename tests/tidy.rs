@@ -11,7 +11,8 @@ const LONGEST_FILE: usize = 500;
 const IMPORTS: &[(&str, &[&str])] = &[
     ("main", &["cli"]),
     ("lib", &[]),
-    ("cli", &["app", "clock", "config", "http", "ids", "store", "telemetry"]),
+    // exec: a worker process starts as a command.
+    ("cli", &["app", "clock", "config", "exec", "http", "ids", "store", "telemetry"]),
     (
         "app",
         &["clock", "config", "exec", "fs", "http", "ids", "lease", "random", "session", "store", "telemetry"],
@@ -47,6 +48,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("hyper", &["http"]),
     ("hyper_util", &["http"]),
     ("jsonwebtoken", &["http/auth.rs"]),
+    ("landlock", &["exec/process/guards"]),
+    ("seccompiler", &["exec/process/guards"]),
     ("clap", &["cli"]),
     ("reqwest", &["cli"]),
     ("rustls", &["main.rs", "store/postgres/tls.rs", "lease/redis/server.rs"]),

@@ -26,6 +26,8 @@ mod memory;
 mod outbox;
 mod pool;
 mod priority;
+#[cfg(debug_assertions)]
+pub mod probe;
 mod talk;
 mod wire;
 pub mod worker;

@@ -232,7 +232,7 @@ def take():
 def frame(kind, payload):
     line.sendall(struct.pack('<IB', len(payload) + 1, kind) + payload)
 take()
-frame(5, b'\\x92\\x90\\xce' + struct.pack('>I', os.getpid()))
+frame(5, b'\\x92\\x92\\x01\\xc3\\xce' + struct.pack('>I', os.getpid()))
 take()
 {says}
 time.sleep(50)

@@ -55,3 +55,5 @@ mod store_postgres;
 mod store_sqlite;
 mod tenants;
 mod tls;
+#[cfg(all(target_os = "linux", debug_assertions))]
+mod worker_guards;

@@ -14,6 +14,7 @@ use bytes::{Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
+use super::guards::Closed;
 use super::memory::OUT_OF_MEMORY;
 use super::pool::Counts;
 use super::wire::{self, Kind, Order, Prepare, Ready};
@@ -41,8 +42,8 @@ pub(super) struct Worker {
     pub(super) orders: Orders,
     /// The thread that its scripts run on.
     pub(super) thread: i32,
-    /// Guards that the kernel does not have.
-    pub(super) missing: Vec<String>,
+    /// Guards that hold.
+    pub(super) closed: Closed,
     process: Process,
 }
 
@@ -87,7 +88,7 @@ impl Worker {
         wire::say(&mut first, Kind::Prepare, prepare)?;
         line.send(&first).await?;
         let ready = tokio::time::timeout(START, line.next(|_| 4096)).await;
-        let Ready { missing, thread } = match ready {
+        let Ready { closed, thread } = match ready {
             Ok(Ok((Kind::Ready, payload))) => wire::parse(&payload)?,
             Ok(Ok(_)) => return Err(wire::bad("a worker did not say that it is ready")),
             Ok(Err(error)) => return Err(process.why(&error)),
@@ -97,7 +98,7 @@ impl Worker {
         if thread <= 0 || !Path::new(&tasks).join(thread.to_string()).exists() {
             return Err(wire::bad("a worker named a thread that it does not have"));
         }
-        Ok(Self { line, orders: Orders(orders), thread, missing, process })
+        Ok(Self { line, orders: Orders(orders), thread, closed, process })
     }
 
     /// Ends the process at once and says what it died of, if it had died already.

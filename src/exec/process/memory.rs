@@ -17,6 +17,9 @@ const RATE: f64 = 8e9;
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_millis(200);
 
+/// How long last words may take.
+const SOON: Duration = Duration::from_millis(10);
+
 /// A worker that keeps more than this after a script is not worth keeping.
 const WORN: u64 = 192 << 20;
 
@@ -55,7 +58,7 @@ impl Memory {
     pub(super) fn watch(
         self: &Arc<Self>,
         limit: u64,
-        last_words: impl Fn() + Send + 'static,
+        last_words: impl Fn() + Clone + Send + 'static,
     ) -> io::Result<()> {
         let memory = self.clone();
         std::thread::Builder::new().name("memory".into()).stack_size(256 << 10).spawn(move || {
@@ -63,7 +66,11 @@ impl Memory {
                 memory.rest();
                 let held = memory.held();
                 if held > limit {
-                    last_words();
+                    // Another thread says them: the server may not be listening.
+                    let said = std::thread::Builder::new().spawn(last_words.clone()).is_ok();
+                    if said {
+                        std::thread::park_timeout(SOON);
+                    }
                     // Nothing here is worth an orderly end, and a thread computes on.
                     std::process::exit(OUT_OF_MEMORY);
                 }

@@ -4,7 +4,6 @@
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -12,9 +11,6 @@ use super::wire::{self, Kind};
 
 /// Frames leave when this many bytes wait, whether anybody flushes or not.
 const BUFFER: usize = 32 << 10;
-
-/// How long last words may take.
-const SOON: Duration = Duration::from_millis(20);
 
 /// Shared by the thread of the script, the one that takes orders and the memory watch.
 pub(super) struct Outbox {
@@ -63,15 +59,6 @@ impl Outbox {
         let mut state = self.state();
         wire::say(&mut state.waiting, kind, message)?;
         state.flush()
-    }
-
-    /// Sends what waits if that can be done soon: the process is about to end.
-    pub(super) fn last_words(&self) {
-        // A lock that is held may be held for as long as the server does not read.
-        if let Ok(mut state) = self.state.try_lock() {
-            let _ = state.socket.set_write_timeout(Some(SOON));
-            let _ = state.flush();
-        }
     }
 
     /// Sends all that waits.

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::child::Worker;
+use super::guards::Closed;
 use super::wire::Prepare;
 use crate::fs::Tree;
 use crate::ids::{Caller, SandboxId};
@@ -130,8 +131,9 @@ impl Pool {
 
     async fn start(&self) -> io::Result<Worker> {
         let worker = Worker::start(&self.program, &self.prepare, self.counts.clone()).await?;
-        if !worker.missing.is_empty() && !std::mem::replace(&mut self.waiting().told, true) {
-            tracing::warn!(missing = ?worker.missing, "this kernel lacks guards that worker processes use");
+        let Closed { landlock, seccomp } = worker.closed;
+        if (landlock.is_none() || !seccomp) && !std::mem::replace(&mut self.waiting().told, true) {
+            tracing::warn!(?landlock, seccomp, "this kernel lacks guards that worker processes use");
         }
         Ok(worker)
     }

@@ -12,6 +12,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::guards::Closed;
 use crate::exec::End;
 use crate::fs::{Delta, Fatal, Mode, Quota};
 use crate::ids::{Ino, Sha256};
@@ -70,8 +71,8 @@ pub(super) struct Prepare {
 /// The worker can take scripts.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Ready {
-    /// Guards that this kernel does not have.
-    pub(super) missing: Vec<String>,
+    /// Guards that hold.
+    pub(super) closed: Closed,
     /// The kernel's number of the thread that scripts run on.
     pub(super) thread: i32,
 }

@@ -13,10 +13,11 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::contents::{Inbox, WorkerContents};
+use super::guards::{self, Closed};
 use super::memory::Memory;
 use super::outbox::Outbox;
+use super::priority;
 use super::wire::{self, Ended, Ending, Kind, ORDER, Order, Prepare, Ready, Run, Script, TreeUpdate};
-use super::{guards, priority};
 use crate::exec::bash::{prepare, run_here};
 use crate::exec::pool::{STACK_BYTES, Seat};
 use crate::exec::stop::{Cause, Stop};
@@ -47,12 +48,13 @@ pub fn main() -> Result<ExitCode, String> {
 }
 
 fn begin() -> io::Result<ExitCode> {
+    guards::close_inherited().map_err(io::Error::other)?;
     let data = socket(&io::stdin())?;
     let mut orders = socket(&io::stdout())?;
     let memory = Arc::new(Memory::open()?);
     // Before there are threads and before anything of a sandbox is here.
-    let missing = guards::close().map_err(io::Error::other)?.missing();
     let inbox = Arc::new(Inbox::new(data.try_clone()?));
+    let closed = guards::close().map_err(io::Error::other)?;
     let outbox = Arc::new(Outbox::new(data));
     let current = Current::default();
     let (finished, result) = mpsc::channel();
@@ -60,7 +62,7 @@ fn begin() -> io::Result<ExitCode> {
     let scripts = Scripts { inbox: inbox.clone(), outbox: outbox.clone(), current: current.clone(), memory };
     std::thread::Builder::new().name("script".into()).stack_size(STACK_BYTES).spawn(move || {
         // A panic outside of a script is a fault of ours; the server sees the end.
-        let end = catch_unwind(AssertUnwindSafe(|| scripts.serve(missing)));
+        let end = catch_unwind(AssertUnwindSafe(|| scripts.serve(closed)));
         let _ = finished.send(matches!(end, Ok(Ok(()))));
         // The main thread waits for orders: the server closes them when it sees this end.
         let _ = inbox.lock().unwrap_or_else(PoisonError::into_inner).shutdown(std::net::Shutdown::Both);
@@ -116,15 +118,15 @@ struct Scripts {
 }
 
 impl Scripts {
-    fn serve(&self, missing: Vec<String>) -> io::Result<()> {
+    fn serve(&self, closed: Closed) -> io::Result<()> {
         let Some((Kind::Prepare, payload)) = self.next()? else { return Ok(()) };
         let Prepare { quota, memory: limit } = wire::parse(&payload)?;
         let outbox = self.outbox.clone();
-        self.memory.watch(limit, move || outbox.last_words())?;
+        self.memory.watch(limit, move || drop(outbox.flush()))?;
         let seat = Seat::new()?;
         prepare(&seat, quota);
         let contents = Arc::new(WorkerContents::new(self.inbox.clone(), self.outbox.clone()));
-        self.outbox.say(Kind::Ready, &Ready { missing, thread: priority::this_thread() })?;
+        self.outbox.say(Kind::Ready, &Ready { closed, thread: priority::this_thread() })?;
         let mut stdin = None;
         while let Some((kind, payload)) = self.next()? {
             match kind {
