@@ -16,7 +16,7 @@ mod values;
 
 pub use values::check_tenant;
 use values::{
-    address, database, flag, header_name, http_url, lease_mode, log_format, millis, number, optional_number,
+    address, database, flag, header_name, http_url, key, lease_mode, log_format, millis, number, optional_number,
     optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant, tenants, text,
     version_check,
 };
@@ -137,7 +137,7 @@ settings! {
     auth_secret: Option<Secret> = secret, "AUTH_SECRET", "", "", "Secret that signs tokens and opens /v1/auth/bootstrap. Unset: generated once into SQLFS_DATA_DIR.";
     auth_secret_previous: Option<Secret> = secret, "AUTH_SECRET_PREVIOUS", "", "", "Former AUTH_SECRET whose tokens are still accepted.";
     admin_secret: Option<Secret> = secret, "ADMIN_SECRET", "", "", "Secret that opens /v1/auth/admin. Unset: that route refuses everybody.";
-    mcp_api_key: Option<Secret> = secret, "MCP_API_KEY", "", "", "Key that /mcp accepts beside tokens, for a program that acts for many users. Unset: tokens only.";
+    mcp_api_key: Option<Secret> = key, "MCP_API_KEY", "", "", "Key that /mcp accepts beside tokens, for a program that acts for many users. Unset: tokens only.";
     mcp_identity_header: String = header_name, "MCP_IDENTITY_HEADER", "x-librechat-user-id", "", "Header that names the owner of a call to /mcp that comes with MCP_API_KEY.";
     mcp_default_sub: Option<String> = owner, "MCP_DEFAULT_SUB", "", "", "Owner of a call with MCP_API_KEY and without that header. Unset: such calls are refused.";
     mcp_static_tenant: String = tenant, "MCP_STATIC_TENANT", "default", "", "Tenant of all calls with MCP_API_KEY.";
@@ -250,10 +250,7 @@ impl Config {
         if self.admin_secret.is_some() && self.admin_secret == self.auth_secret {
             return Err(ConfigError("ADMIN_SECRET: must differ from AUTH_SECRET".into()));
         }
-        if self.mcp_api_key.is_some() && [&self.auth_secret, &self.admin_secret].contains(&&self.mcp_api_key)
-        {
-            return Err(ConfigError("MCP_API_KEY: must differ from AUTH_SECRET and ADMIN_SECRET".into()));
-        }
+        self.check_mcp()?;
         if self.database_url.is_some() && self.tenant_databases.contains_key(DEFAULT_TENANT) {
             return Err(ConfigError("TENANT_DATABASES: DATABASE_URL is the database of `default`".into()));
         }
@@ -274,6 +271,34 @@ impl Config {
             return Err(ConfigError("REDIS_CA_FILE: needs a REDIS_URL that begins with rediss://".into()));
         }
         if self.redis_url.is_some() { self.check_leases() } else { Ok(()) }
+    }
+
+    /// Whom MCP_API_KEY may act for.
+    fn check_mcp(&self) -> Result<(), ConfigError> {
+        let Some(key) = &self.mcp_api_key else { return Ok(()) };
+        let others = [&self.auth_secret, &self.auth_secret_previous, &self.admin_secret];
+        if others.into_iter().flatten().any(|secret| secret == key) {
+            return Err(ConfigError(
+                "MCP_API_KEY: must differ from AUTH_SECRET, AUTH_SECRET_PREVIOUS and ADMIN_SECRET".into(),
+            ));
+        }
+        let tenants = self.tenants();
+        if !tenants.contains(&self.mcp_static_tenant.as_str()) {
+            return Err(ConfigError(format!(
+                "MCP_STATIC_TENANT: there is no tenant {}; there are {}",
+                self.mcp_static_tenant,
+                tenants.join(", ")
+            )));
+        }
+        Ok(())
+    }
+
+    /// Names of all tenants. `default` is one unless all of them are in TENANT_DATABASES.
+    #[must_use]
+    pub fn tenants(&self) -> Vec<&str> {
+        let default = self.database_url.is_some() || self.tenant_databases.is_empty();
+        let default = default.then_some(DEFAULT_TENANT);
+        default.into_iter().chain(self.tenant_databases.keys().map(String::as_str)).collect()
     }
 
     /// How the times of leases must stand to each other.
@@ -318,6 +343,12 @@ impl Config {
         if short(&self.mcp_api_key) {
             warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
         }
+        let of_the_key = [
+            ("MCP_DEFAULT_SUB", self.mcp_default_sub.is_some()),
+            ("MCP_STATIC_TENANT", self.mcp_static_tenant != DEFAULT_TENANT),
+        ];
+        let idle = of_the_key.into_iter().filter(|(_, set)| *set && self.mcp_api_key.is_none());
+        warnings.extend(idle.map(|(name, _)| format!("{name} does nothing without MCP_API_KEY")));
         warnings
     }
 }
@@ -358,7 +389,11 @@ mod tests {
             ("LEASE_MODE", "forever", "LEASE_MODE: must be lease or preemptible"),
             ("MCP_IDENTITY_HEADER", "x user", "MCP_IDENTITY_HEADER: must be the name of a header"),
             ("MCP_IDENTITY_HEADER", "Authorization", "MCP_IDENTITY_HEADER: must be the name of a header"),
+            ("MCP_IDENTITY_HEADER", "X-Request-Id", "MCP_IDENTITY_HEADER: must be the name of a header"),
             ("MCP_DEFAULT_SUB", "a\nb", "MCP_DEFAULT_SUB: must be 1 to 256 bytes"),
+            ("MCP_DEFAULT_SUB", "{{USER}}", "MCP_DEFAULT_SUB: must not be a placeholder"),
+            ("MCP_API_KEY", "key\n", "MCP_API_KEY: must be visible ASCII without spaces"),
+            ("MCP_API_KEY", "schlüssel", "MCP_API_KEY: must be visible ASCII without spaces"),
             ("MCP_STATIC_TENANT", "a/b", "MCP_STATIC_TENANT: must be 1 to 64 letters"),
         ] {
             let error = parse(&[(name, value)]).unwrap_err();
@@ -432,6 +467,35 @@ mod tests {
         let twice =
             [("DATABASE_URL", "postgres://h/a"), ("TENANT_DATABASES", r#"{"default": "postgres://h/b"}"#)];
         assert!(parse(&twice).unwrap_err().contains("DATABASE_URL is the database of `default`"));
+    }
+
+    #[test]
+    fn the_key_acts_in_a_tenant_that_is_there() {
+        let key = ("MCP_API_KEY", "key");
+        let tenants = ("TENANT_DATABASES", r#"{"acme": "postgres://h/a", "b": "postgres://h/b"}"#);
+        let acme = ("MCP_STATIC_TENANT", "acme");
+        let database = ("DATABASE_URL", "postgres://h/d");
+        for (pairs, there) in [
+            (&[key, acme][..], "default"),
+            (&[key, tenants], "acme, b"),
+            (&[key, tenants, database, ("MCP_STATIC_TENANT", "c")], "default, acme, b"),
+        ] {
+            let error = parse(pairs).unwrap_err();
+            assert!(error.starts_with("MCP_STATIC_TENANT: there is no tenant "), "{error}");
+            assert!(error.ends_with(&format!("; there are {there}")), "{error}");
+        }
+        for pairs in [&[key][..], &[key, tenants, acme], &[key, tenants, database], &[tenants]] {
+            parse(pairs).unwrap();
+        }
+        // Without the key nobody acts in it, and the operator hears so.
+        let idle = parse(&[acme, ("MCP_DEFAULT_SUB", "all")]).unwrap().warnings();
+        assert_eq!(idle.len(), 2, "{idle:?}");
+        assert!(idle.iter().all(|line| line.ends_with(" does nothing without MCP_API_KEY")), "{idle:?}");
+        for other in ["AUTH_SECRET", "ADMIN_SECRET", "AUTH_SECRET_PREVIOUS"] {
+            let secrets = [key, ("AUTH_SECRET", "secret"), (other, "key")];
+            let lookup: Vec<_> = secrets.into_iter().rev().collect();
+            assert!(parse(&lookup).unwrap_err().starts_with("MCP_API_KEY: must differ"), "{other}");
+        }
     }
 
     #[test]
