@@ -12,13 +12,14 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod mcp;
 mod values;
 
 pub use values::check_tenant;
 use values::{
-    address, database, flag, header_name, http_url, key, lease_mode, log_format, millis, number, optional_number,
-    optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant, tenants, text,
-    version_check,
+    address, database, flag, header_name, http_url, key, lease_mode, log_format, millis, number,
+    optional_number, optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant,
+    tenants, text, version_check,
 };
 
 /// Text that must not appear in logs: `Debug` hides it.
@@ -273,34 +274,6 @@ impl Config {
         if self.redis_url.is_some() { self.check_leases() } else { Ok(()) }
     }
 
-    /// Whom MCP_API_KEY may act for.
-    fn check_mcp(&self) -> Result<(), ConfigError> {
-        let Some(key) = &self.mcp_api_key else { return Ok(()) };
-        let others = [&self.auth_secret, &self.auth_secret_previous, &self.admin_secret];
-        if others.into_iter().flatten().any(|secret| secret == key) {
-            return Err(ConfigError(
-                "MCP_API_KEY: must differ from AUTH_SECRET, AUTH_SECRET_PREVIOUS and ADMIN_SECRET".into(),
-            ));
-        }
-        let tenants = self.tenants();
-        if !tenants.contains(&self.mcp_static_tenant.as_str()) {
-            return Err(ConfigError(format!(
-                "MCP_STATIC_TENANT: there is no tenant {}; there are {}",
-                self.mcp_static_tenant,
-                tenants.join(", ")
-            )));
-        }
-        Ok(())
-    }
-
-    /// Names of all tenants. `default` is one unless all of them are in TENANT_DATABASES.
-    #[must_use]
-    pub fn tenants(&self) -> Vec<&str> {
-        let default = self.database_url.is_some() || self.tenant_databases.is_empty();
-        let default = default.then_some(DEFAULT_TENANT);
-        default.into_iter().chain(self.tenant_databases.keys().map(String::as_str)).collect()
-    }
-
     /// How the times of leases must stand to each other.
     fn check_leases(&self) -> Result<(), ConfigError> {
         let (lease, margin, renew) = (self.lease, self.lease_margin, self.lease_renew);
@@ -343,12 +316,7 @@ impl Config {
         if short(&self.mcp_api_key) {
             warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
         }
-        let of_the_key = [
-            ("MCP_DEFAULT_SUB", self.mcp_default_sub.is_some()),
-            ("MCP_STATIC_TENANT", self.mcp_static_tenant != DEFAULT_TENANT),
-        ];
-        let idle = of_the_key.into_iter().filter(|(_, set)| *set && self.mcp_api_key.is_none());
-        warnings.extend(idle.map(|(name, _)| format!("{name} does nothing without MCP_API_KEY")));
+        warnings.extend(self.idle_mcp_settings());
         warnings
     }
 }
@@ -467,35 +435,6 @@ mod tests {
         let twice =
             [("DATABASE_URL", "postgres://h/a"), ("TENANT_DATABASES", r#"{"default": "postgres://h/b"}"#)];
         assert!(parse(&twice).unwrap_err().contains("DATABASE_URL is the database of `default`"));
-    }
-
-    #[test]
-    fn the_key_acts_in_a_tenant_that_is_there() {
-        let key = ("MCP_API_KEY", "key");
-        let tenants = ("TENANT_DATABASES", r#"{"acme": "postgres://h/a", "b": "postgres://h/b"}"#);
-        let acme = ("MCP_STATIC_TENANT", "acme");
-        let database = ("DATABASE_URL", "postgres://h/d");
-        for (pairs, there) in [
-            (&[key, acme][..], "default"),
-            (&[key, tenants], "acme, b"),
-            (&[key, tenants, database, ("MCP_STATIC_TENANT", "c")], "default, acme, b"),
-        ] {
-            let error = parse(pairs).unwrap_err();
-            assert!(error.starts_with("MCP_STATIC_TENANT: there is no tenant "), "{error}");
-            assert!(error.ends_with(&format!("; there are {there}")), "{error}");
-        }
-        for pairs in [&[key][..], &[key, tenants, acme], &[key, tenants, database], &[tenants]] {
-            parse(pairs).unwrap();
-        }
-        // Without the key nobody acts in it, and the operator hears so.
-        let idle = parse(&[acme, ("MCP_DEFAULT_SUB", "all")]).unwrap().warnings();
-        assert_eq!(idle.len(), 2, "{idle:?}");
-        assert!(idle.iter().all(|line| line.ends_with(" does nothing without MCP_API_KEY")), "{idle:?}");
-        for other in ["AUTH_SECRET", "ADMIN_SECRET", "AUTH_SECRET_PREVIOUS"] {
-            let secrets = [key, ("AUTH_SECRET", "secret"), (other, "key")];
-            let lookup: Vec<_> = secrets.into_iter().rev().collect();
-            assert!(parse(&lookup).unwrap_err().starts_with("MCP_API_KEY: must differ"), "{other}");
-        }
     }
 
     #[test]
