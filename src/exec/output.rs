@@ -56,6 +56,8 @@ pub struct Output {
     limit: usize,
     started: Instant,
     live: Option<mpsc::Sender<LiveEvent>>,
+    /// Bytes a stream that are kept of live output.
+    keep: usize,
     state: Mutex<State>,
 }
 
@@ -71,13 +73,25 @@ impl Output {
     /// Keeps output for the reply.
     #[must_use]
     pub fn buffered(limit: usize) -> Self {
-        Self { limit, started: clock::now(), live: None, state: Mutex::default() }
+        Self { limit, started: clock::now(), live: None, keep: 0, state: Mutex::default() }
     }
 
     /// Sends output on as it comes. Back-pressure: a full channel holds the script up.
     #[must_use]
     pub fn live(limit: usize, to: mpsc::Sender<LiveEvent>) -> Self {
         Self { live: Some(to), ..Self::buffered(limit) }
+    }
+
+    /// The same, with the beginning of live output kept, too.
+    #[must_use]
+    pub fn keeping(self, keep: usize) -> Self {
+        Self { keep, ..self }
+    }
+
+    /// Whether there is a live reader.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.live.is_some()
     }
 
     /// Takes a piece of output; waits while a live reader is behind. A reader that
@@ -99,9 +113,11 @@ impl Output {
                 Stream::Stderr => (&mut kept.stderr, &mut kept.stderr_truncated),
             };
             *truncated |= cut;
-            if self.live.is_none() {
-                bytes.extend_from_slice(fits);
-            }
+            let keep = match self.live {
+                None => fits.len(),
+                Some(_) => fits.len().min(self.keep.saturating_sub(bytes.len())),
+            };
+            bytes.extend_from_slice(&fits[..keep]);
             if fits.is_empty() {
                 return;
             }
@@ -127,6 +143,21 @@ impl Output {
     #[must_use]
     pub fn left(&self) -> bool {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).left
+    }
+
+    /// A copy of up to `most` bytes a stream of what was kept, from its beginning.
+    #[must_use]
+    pub fn beginning(&self, most: usize) -> Captured {
+        let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let cut = |bytes: &[u8]| bytes[..bytes.len().min(most)].to_vec();
+        let (stdout, stderr) = (cut(&state.kept.stdout), cut(&state.kept.stderr));
+        let [out, err] = state.seen;
+        Captured {
+            stdout_truncated: out > stdout.len(),
+            stderr_truncated: err > stderr.len(),
+            stdout,
+            stderr,
+        }
     }
 
     /// Takes what was kept, leaving nothing: before a re-run, and for the reply.
