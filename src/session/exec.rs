@@ -354,6 +354,7 @@ fn mode_label(mode: ExecMode) -> &'static str {
 /// What an exec came to, for the metrics.
 fn outcome_label(result: &Result<ExecReply, SessionError>) -> &'static str {
     match result {
+        Ok(reply) if reply.replayed => "replayed",
         Ok(reply) if reply.committed => "committed",
         Ok(_) => "unchanged",
         Err(error) => error.kind(),

@@ -47,7 +47,7 @@ impl Inner {
         if kept.request != fingerprint(request) {
             return Err(SessionError::KeyReused);
         }
-        read(kept).map(Some).ok_or_else(|| SessionError::Internal("a kept reply cannot be read".into()))
+        read(&kept).map(Some).ok_or_else(|| SessionError::Internal("a kept reply cannot be read".into()))
     }
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn to_keep(finished: &Finished, output: &Output) -> Vec<u8> {
     reply
 }
 
-fn read(kept: Kept) -> Option<ExecReply> {
+fn read(kept: &Kept) -> Option<ExecReply> {
     let line = kept.reply.iter().position(|b| *b == b'\n')?;
     let head: Head = serde_json::from_slice(&kept.reply[..line]).ok()?;
     let (stdout, stderr) = kept.reply[line + 1..].split_at_checked(head.stdout)?;
@@ -198,7 +198,7 @@ mod tests {
             reply: reply.to_vec(),
         };
         for broken in [&b""[..], b"\n", b"{}\nab", b"{\"exit_code\":0"] {
-            assert!(read(kept(broken)).is_none(), "{broken:?}");
+            assert!(read(&kept(broken)).is_none(), "{broken:?}");
         }
     }
 }

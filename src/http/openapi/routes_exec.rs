@@ -66,8 +66,8 @@ fn exec(path: &'static str, names: (&str, &str, &str), about: &str) -> Operation
             "Idempotency-Key",
             json!({"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"}),
             "At most one effect for each key of a sandbox. For 24 h a second request with it gets the first one's \
-             reply (`Idempotent-Replayed: true`), with up to 1 MiB a stream of its output. Errors are not kept: \
-             they left no trace.",
+             reply, with up to 1 MiB a stream of its output; `exec-sync` then says `Idempotent-Replayed: true`. \
+             Errors are not kept: they left no trace. Without effect on a `readOnly` script.",
         )
         .codes(TURN)
         .codes(COMMIT)

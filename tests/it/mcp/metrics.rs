@@ -53,7 +53,7 @@ async fn calls_are_counted_by_tool_and_by_how_they_ended() {
     }
     let counted =
         metrics.iter().filter(|(name, _)| name.starts_with("sqlfs_mcp_call_duration_seconds_count"));
-    assert_eq!(counted.map(|(_, value)| value).sum::<f64>(), 7.0, "{metrics:#?}");
+    assert_eq!(counted.map(|(_, value)| *value as u64).sum::<u64>(), 7, "{metrics:#?}");
     let time = "sqlfs_mcp_call_duration_seconds_sum{tool=\"bash_exec\",outcome=\"error\"}";
     assert!(metrics.get(time).is_some_and(|seconds| *seconds >= 1.0), "{metrics:#?}");
     let text = watched.get("/metrics").await.text().to_owned();

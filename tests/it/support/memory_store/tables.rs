@@ -148,7 +148,9 @@ impl Tables {
         let mut old: Vec<_> = self.kept.iter().filter(|(_, (_, at))| *at < before_ns).collect();
         old.sort_by_key(|(_, (_, at))| *at);
         let old: Vec<_> = old.into_iter().take(limit as usize).map(|(key, _)| key.clone()).collect();
-        old.iter().for_each(|key| drop(self.kept.remove(key)));
+        for key in &old {
+            self.kept.remove(key);
+        }
         old.len() as u64
     }
 
