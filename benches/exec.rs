@@ -200,6 +200,7 @@ fn floor_server(url: &str) {
                 started_at_ns: clock::wall_ns(),
                 duration_ms: 0,
                 script_sha256: Some(sha256),
+                keep: None,
             })
             .await
             .expect("a commit");

@@ -218,6 +218,9 @@ pub async fn serve(config: Arc<Config>) -> Result<(), StartError> {
     let (secret, generated) = secret(&config)?;
     let keys = Keys::new(&secret, config.auth_secret_previous.as_ref(), config.admin_secret.as_ref())?;
     let mut signals = Signals::listen()?;
+    for found in config.warnings() {
+        tracing::warn!(found, "the configuration works, but look at it");
+    }
     let app = open(config.clone()).await?;
     let address = SocketAddr::new(config.bind_address, config.port);
     let listener = TcpListener::bind(address)

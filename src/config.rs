@@ -12,11 +12,12 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod mcp;
 mod values;
 
 pub use values::check_tenant;
 use values::{
-    address, database, flag, header_name, http_url, interpreter, lease_mode, log_format, millis, number,
+    address, database, flag, header_name, http_url, interpreter, key, lease_mode, log_format, millis, number,
     optional_number, optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant,
     tenants, text, version_check,
 };
@@ -147,7 +148,7 @@ settings! {
     auth_secret: Option<Secret> = secret, "AUTH_SECRET", "", "", "Secret that signs tokens and opens /v1/auth/bootstrap. Unset: generated once into SQLFS_DATA_DIR.";
     auth_secret_previous: Option<Secret> = secret, "AUTH_SECRET_PREVIOUS", "", "", "Former AUTH_SECRET whose tokens are still accepted.";
     admin_secret: Option<Secret> = secret, "ADMIN_SECRET", "", "", "Secret that opens /v1/auth/admin. Unset: that route refuses everybody.";
-    mcp_api_key: Option<Secret> = secret, "MCP_API_KEY", "", "", "Key that /mcp accepts beside tokens, for a program that acts for many users. Unset: tokens only.";
+    mcp_api_key: Option<Secret> = key, "MCP_API_KEY", "", "", "Key that /mcp accepts beside tokens, for a program that acts for many users. Unset: tokens only.";
     mcp_identity_header: String = header_name, "MCP_IDENTITY_HEADER", "x-librechat-user-id", "", "Header that names the owner of a call to /mcp that comes with MCP_API_KEY.";
     mcp_default_sub: Option<String> = owner, "MCP_DEFAULT_SUB", "", "", "Owner of a call with MCP_API_KEY and without that header. Unset: such calls are refused.";
     mcp_static_tenant: String = tenant, "MCP_STATIC_TENANT", "default", "", "Tenant of all calls with MCP_API_KEY.";
@@ -263,10 +264,7 @@ impl Config {
         if self.admin_secret.is_some() && self.admin_secret == self.auth_secret {
             return Err(ConfigError("ADMIN_SECRET: must differ from AUTH_SECRET".into()));
         }
-        if self.mcp_api_key.is_some() && [&self.auth_secret, &self.admin_secret].contains(&&self.mcp_api_key)
-        {
-            return Err(ConfigError("MCP_API_KEY: must differ from AUTH_SECRET and ADMIN_SECRET".into()));
-        }
+        self.check_mcp()?;
         if self.database_url.is_some() && self.tenant_databases.contains_key(DEFAULT_TENANT) {
             return Err(ConfigError("TENANT_DATABASES: DATABASE_URL is the database of `default`".into()));
         }
@@ -337,6 +335,7 @@ impl Config {
         if short(&self.mcp_api_key) {
             warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
         }
+        warnings.extend(self.idle_mcp_settings());
         warnings
     }
 }
@@ -377,7 +376,11 @@ mod tests {
             ("LEASE_MODE", "forever", "LEASE_MODE: must be lease or preemptible"),
             ("MCP_IDENTITY_HEADER", "x user", "MCP_IDENTITY_HEADER: must be the name of a header"),
             ("MCP_IDENTITY_HEADER", "Authorization", "MCP_IDENTITY_HEADER: must be the name of a header"),
+            ("MCP_IDENTITY_HEADER", "X-Request-Id", "MCP_IDENTITY_HEADER: must be the name of a header"),
             ("MCP_DEFAULT_SUB", "a\nb", "MCP_DEFAULT_SUB: must be 1 to 256 bytes"),
+            ("MCP_DEFAULT_SUB", "{{USER}}", "MCP_DEFAULT_SUB: must not be a placeholder"),
+            ("MCP_API_KEY", "key\n", "MCP_API_KEY: must be visible ASCII without spaces"),
+            ("MCP_API_KEY", "schlüssel", "MCP_API_KEY: must be visible ASCII without spaces"),
             ("MCP_STATIC_TENANT", "a/b", "MCP_STATIC_TENANT: must be 1 to 64 letters"),
         ] {
             let error = parse(&[(name, value)]).unwrap_err();

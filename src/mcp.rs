@@ -17,6 +17,7 @@ use crate::http::extract::RequestId;
 pub mod access;
 pub mod bounded;
 pub mod catalogue;
+pub mod count;
 pub mod endpoint;
 pub mod exec;
 pub mod files;

@@ -120,6 +120,9 @@ pub struct Metrics {
     pub trees: Times<1>,
     pub refused_waits: Counts<0>,
     pub collected: Counts<0>,
+    pub mcp_calls: Times<2>,
+    pub mcp_errors: Counts<1>,
+    pub mcp_cancellations: Counts<1>,
     sampled: Sampled,
 }
 
@@ -216,6 +219,9 @@ impl Metrics {
             trees: r.times("tree_duration", "From the fresh row to the tree of its head"),
             refused_waits: r.counts("queue_refusals", "Requests that found no place to wait"),
             collected: r.counts("collected_contents", "Contents deleted by garbage collection"),
+            mcp_calls: r.times("mcp_call_duration", "Tool calls of MCP"),
+            mcp_errors: r.counts("mcp_errors", "Tool calls of MCP that failed, by the code of the error"),
+            mcp_cancellations: r.counts("mcp_cancellations", "Cancellations, by whether their call ran here"),
             sampled: Sampled {
                 sessions: r.gauge("sessions", "Sandboxes that are warm"),
                 tree_bytes: r.bytes("tree_cache", "Estimated size of the warm trees"),

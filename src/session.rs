@@ -45,6 +45,7 @@ mod maintenance;
 mod operators;
 mod read;
 mod registry;
+mod replay;
 mod revoked;
 mod run;
 mod sandboxes;

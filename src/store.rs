@@ -100,6 +100,24 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// is no longer the head (then nothing is written).
     async fn keep_cwd(&self, sandbox: SandboxId, seen: Head, cwd: &str) -> StoreResult<bool>;
 
+    /// The reply that was kept under a key of a sandbox.
+    async fn kept_reply(&self, sandbox: SandboxId, key: &str) -> StoreResult<Option<Kept>>;
+
+    /// Keeps the reply of an exec that made no version, and with it the working directory,
+    /// if one is given. `false`, and nothing is written: `seen` is no longer the head, or
+    /// the key has a reply.
+    async fn keep_reply(
+        &self,
+        sandbox: SandboxId,
+        seen: Head,
+        cwd: Option<&str>,
+        keep: &Keep<'_>,
+    ) -> StoreResult<bool>;
+
+    /// Drops up to `limit` replies that were kept before a time, the oldest first. Returns
+    /// how many.
+    async fn forget_replies(&self, kept_before_ns: i64, limit: u32) -> StoreResult<u64>;
+
     /// Own live sandboxes, newest first (`created_at`, then id, descending).
     async fn list(&self, owner: &Owner, page: &Page) -> StoreResult<Vec<SandboxRow>>;
 

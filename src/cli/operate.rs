@@ -142,6 +142,11 @@ async fn clean(config: &Config, store: &dyn Store, of: &str) -> Result<(), CliEr
         deleted += rows;
     }
     println!("{of}{deleted} rows of deleted sandboxes");
+    let mut forgotten = 0;
+    while let rows @ 1.. = store.forget_replies(now - DAY_NS, STEP).await? {
+        forgotten += rows;
+    }
+    println!("{of}{forgotten} kept replies");
     let grace = i64::try_from(config.blob_gc_grace.as_nanos()).unwrap_or(i64::MAX);
     let (mut contents, mut bytes) = (0, 0);
     loop {

@@ -70,11 +70,32 @@ pub(super) fn secret(text: &str) -> Result<Option<Secret>, String> {
     Ok((!text.is_empty()).then(|| Secret(text.to_owned())))
 }
 
+/// A secret that comes as a Bearer: anything else would never be equal to what was sent.
+pub(super) fn key(text: &str) -> Result<Option<Secret>, String> {
+    if text.bytes().all(|b| b.is_ascii_graphic()) {
+        return secret(text);
+    }
+    Err("must be visible ASCII without spaces or line ends, as it stands in a header".into())
+}
+
 pub(super) fn header_name(text: &str) -> Result<String, String> {
     let token = |b: u8| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b);
     let name = text.to_ascii_lowercase();
     // Those that the request itself needs for other things.
-    let taken = ["authorization", "host", "content-type", "content-length", "accept"].contains(&&*name);
+    let taken = [
+        "accept",
+        "authorization",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "mcp-protocol-version",
+        "mcp-session-id",
+        "origin",
+        "transfer-encoding",
+        "x-request-id",
+    ];
+    let taken = taken.contains(&&*name);
     if name.bytes().all(token) && !taken {
         Ok(name)
     } else {
@@ -85,6 +106,8 @@ pub(super) fn header_name(text: &str) -> Result<String, String> {
 pub(super) fn owner(text: &str) -> Result<Option<String>, String> {
     match text {
         "" => Ok(None),
+        // As in the header: it would make one owner of all users.
+        _ if text.contains("{{") => Err("must not be a placeholder that nobody filled in".into()),
         _ if text.len() <= 256 && !text.chars().any(char::is_control) => Ok(Some(text.to_owned())),
         _ => Err("must be 1 to 256 bytes without control characters".into()),
     }

@@ -56,6 +56,8 @@ pub struct Output {
     limit: usize,
     started: Instant,
     sink: Sink,
+    /// Bytes a stream that are kept of live output.
+    keep: usize,
     state: Mutex<State>,
 }
 
@@ -91,7 +93,7 @@ impl Output {
     /// Keeps output for the reply.
     #[must_use]
     pub fn buffered(limit: usize) -> Self {
-        Self { limit, started: clock::now(), sink: Sink::Keep, state: Mutex::default() }
+        Self { limit, started: clock::now(), sink: Sink::Keep, keep: 0, state: Mutex::default() }
     }
 
     /// Sends output on as it comes. Back-pressure: a full channel holds the script up.
@@ -118,6 +120,12 @@ impl Output {
         matches!(self.sink, Sink::Live(_))
     }
 
+    /// The same, with the beginning of live output kept, too.
+    #[must_use]
+    pub fn keeping(self, keep: usize) -> Self {
+        Self { keep, ..self }
+    }
+
     /// Takes a piece of output; waits while a live reader is behind. A reader that
     /// went away is not an error here: its departure cancels the exec elsewhere.
     pub async fn write(&self, stream: Stream, data: &[u8]) {
@@ -137,9 +145,12 @@ impl Output {
                 Stream::Stderr => (&mut kept.stderr, &mut kept.stderr_truncated),
             };
             *truncated |= cut;
-            if matches!(self.sink, Sink::Keep) {
-                bytes.extend_from_slice(fits);
-            }
+            let keep = match self.sink {
+                Sink::Keep => fits.len(),
+                Sink::Live(_) => fits.len().min(self.keep.saturating_sub(bytes.len())),
+                Sink::Forward(_) => 0,
+            };
+            bytes.extend_from_slice(&fits[..keep]);
             if fits.is_empty() {
                 return;
             }
@@ -173,6 +184,21 @@ impl Output {
     #[must_use]
     pub fn left(&self) -> bool {
         self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner).left
+    }
+
+    /// A copy of up to `most` bytes a stream of what was kept, from its beginning.
+    #[must_use]
+    pub fn beginning(&self, most: usize) -> Captured {
+        let state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let cut = |bytes: &[u8]| bytes[..bytes.len().min(most)].to_vec();
+        let (stdout, stderr) = (cut(&state.kept.stdout), cut(&state.kept.stderr));
+        let [out, err] = state.seen;
+        Captured {
+            stdout_truncated: out > stdout.len(),
+            stderr_truncated: err > stderr.len(),
+            stdout,
+            stderr,
+        }
     }
 
     /// Takes what was kept, leaving nothing: before a re-run, and for the reply.

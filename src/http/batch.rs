@@ -13,7 +13,7 @@ use super::body::{self, Cap, EXEC_BODY_BYTES};
 use super::error::{ApiError, ApiResult, Applied, millis};
 use super::extract::{Query, Target};
 use super::json::Fields;
-use super::options::{TIMEOUT_MS, millis_field};
+use super::options::{TIMEOUT_MS, millis_field, no_idempotency_key};
 use super::text::Encoding;
 use super::wire::exec::{BatchLine, BatchReply};
 use crate::session::{BatchItem, BatchRequest, BatchResult, Captured};
@@ -29,6 +29,7 @@ pub async fn exec_sync_batch(
     body: Body,
 ) -> ApiResult<Response> {
     query.none()?;
+    no_idempotency_key(&headers)?;
     let cap = Cap { bytes: EXEC_BODY_BYTES, name: "16 MiB" };
     let request = batch_request(body::json(&headers, body, cap).await?)?;
     let Target { caller, request_id, sandbox } = target;

@@ -61,6 +61,7 @@ pub const CODES: &[Code] = &[
     code(413, "EFBIG", "a file over MAX_FILE_WRITE_BYTES"),
     code(415, "UNSUPPORTED_MEDIA_TYPE", "a Content-Type or Content-Encoding that the route does not take"),
     code(416, "RANGE_NOT_SATISFIABLE", "the range lies outside of the file"),
+    code(422, "IDEMPOTENCY_KEY_REUSED", "the `Idempotency-Key` came with another request before"),
     code(422, "EREADONLY_VIOLATION", "a read-only script tried to write; `path` names the first path"),
     code(429, "RATE_LIMITED", "too many requests of this address; `Retry-After` says when again"),
     code(429, "QUEUE_FULL", "too many requests wait already; `limit` says how many may"),

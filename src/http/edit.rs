@@ -13,6 +13,7 @@ use super::error::{ApiError, ApiResult};
 use super::extract::{FilePath, Query, Target};
 use super::files::fs_error;
 use super::json::Fields;
+use super::options::no_idempotency_key;
 use super::wire::Edited;
 use crate::fs::Errno;
 use crate::session::{Edit, SessionError};
@@ -28,6 +29,7 @@ pub async fn patch(
     body: Body,
 ) -> ApiResult<Json<Edited>> {
     query.none()?;
+    no_idempotency_key(&headers)?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let fields =
         Fields::of(body::json(&headers, body, cap).await?, &["oldString", "newString", "replaceAll"])?;

@@ -296,6 +296,7 @@ impl From<SessionError> for ApiError {
                     .extra("version", json!(version))
                     .extra("head", json!(head))
             }
+            SessionError::KeyReused => new(StatusCode::UNPROCESSABLE_ENTITY, "IDEMPOTENCY_KEY_REUSED"),
             SessionError::ReadOnlyViolation { path, output } => {
                 new(StatusCode::UNPROCESSABLE_ENTITY, "EREADONLY_VIOLATION")
                     .extra("path", json!(path))

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use serde_json::Value;
 
@@ -17,6 +17,9 @@ use super::text::{Encoding, replaced_warning};
 use super::wire::exec::{ExecResult, Outcome};
 use crate::session::{ExecReply, ExecRequest};
 
+/// Says that the reply was kept under the request's `Idempotency-Key`, and nothing was run.
+const IDEMPOTENT_REPLAYED: HeaderName = HeaderName::from_static("idempotent-replayed");
+
 /// `POST /v1/sandboxes/{id}/exec-sync`. A client that leaves drops this future, and
 /// with it the script.
 pub async fn exec_sync(
@@ -30,7 +33,12 @@ pub async fn exec_sync(
     let Target { caller, request_id, sandbox } = target;
     let reply = state.service.exec(&caller, &request_id, sandbox, request, None).await?;
     let size = reply.output.stdout.len() + reply.output.stderr.len();
-    body::reply(size, move || buffered(reply, encoding)).await
+    let replayed = reply.replayed;
+    let mut response = body::reply(size, move || buffered(reply, encoding)).await?;
+    if replayed {
+        response.headers_mut().insert(IDEMPOTENT_REPLAYED, HeaderValue::from_static("true"));
+    }
+    Ok(response)
 }
 
 /// `POST /v1/sandboxes/{id}/exec`.

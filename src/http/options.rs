@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use axum::http::{HeaderMap, header};
+use axum::http::{HeaderMap, HeaderName, header};
 
 use super::error::{ApiError, ApiResult};
 use super::extract;
@@ -29,6 +29,10 @@ pub const EXEC_FIELDS: &[&str] = &[
     "retryOn5xx",
 ];
 
+/// At most one effect for each: on exec and exec-sync.
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Bytes of a key.
+pub const LONGEST_KEY: usize = 255;
 const DEFAULT_TIMEOUT_MS: i64 = 30_000;
 /// The range of every timeout, milliseconds.
 pub const TIMEOUT_MS: std::ops::RangeInclusive<i64> = 1..=300_000;
@@ -61,8 +65,34 @@ pub fn exec_request(mut fields: Fields, headers: &HeaderMap) -> ApiResult<(ExecR
         dry_run: fields.flag("dryRun")?.unwrap_or(false),
         expect: expect(&mut fields, headers)?,
         debug: fields.flag("debug")?.unwrap_or(false),
+        key: idempotency_key(headers)?,
     };
     Ok((request, encoding))
+}
+
+/// The request's `Idempotency-Key`.
+fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
+    let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
+    let Some(value) = values.next() else { return Ok(None) };
+    let key = value.to_str().ok().filter(|_| values.next().is_none());
+    let fits =
+        |key: &&str| (1..=LONGEST_KEY).contains(&key.len()) && key.bytes().all(|b| b.is_ascii_graphic());
+    key.filter(fits).map(|key| Some(key.to_owned())).ok_or_else(|| {
+        ApiError::invalid(format!(
+            "Idempotency-Key: expected one key of 1 to {LONGEST_KEY} visible characters of ASCII"
+        ))
+    })
+}
+
+/// Refuses a key where nothing is kept under it: a client that counts on it must know.
+pub fn no_idempotency_key(headers: &HeaderMap) -> ApiResult<()> {
+    if headers.contains_key(IDEMPOTENCY_KEY) {
+        return Err(ApiError::invalid(
+            "Idempotency-Key: only exec and exec-sync take one; here it would not keep a second request from \
+             having an effect",
+        ));
+    }
+    Ok(())
 }
 
 /// A timeout field.
@@ -156,6 +186,27 @@ mod tests {
         }
         let cwd = parse(json!({"script": "a", "cwd": "/a/../b"})).unwrap().0.cwd;
         assert_eq!(cwd.as_deref(), Some("/a/../b"));
+    }
+
+    #[test]
+    fn keys() {
+        let with = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(IDEMPOTENCY_KEY, value.parse().unwrap());
+            }
+            exec_request(Fields::of(json!({"script": "a"}), EXEC_FIELDS).unwrap(), &headers)
+                .map(|(request, _)| request.key)
+        };
+        assert_eq!(with(&[]).unwrap(), None);
+        let longest = "k".repeat(LONGEST_KEY);
+        for good in ["a", "\"8e03978e-40d5-43dd-bc93-6894a57f9324\"", &longest] {
+            assert_eq!(with(&[good]).unwrap().as_deref(), Some(good));
+        }
+        for bad in [&[""][..], &["a b"], &["é"], &[&"k".repeat(LONGEST_KEY + 1)], &["a", "a"]] {
+            let error = with(bad).unwrap_err();
+            assert!(error.message().starts_with("Idempotency-Key: expected one key of 1 to 255"), "{bad:?}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::body::{self, Cap, SMALL_BODY_BYTES};
 use super::error::{ApiError, ApiResult};
 use super::extract::{self, Auth, Query, RequestId, Target};
 use super::json::Fields;
-use super::options::env_field;
+use super::options::{env_field, no_idempotency_key};
 use super::wire::{Sandbox, SandboxPage};
 use crate::ids::{Caller, SandboxId};
 use crate::session::{Create, Network, Page, Patch, SandboxRow, SessionError};
@@ -35,6 +35,7 @@ pub async fn create(
 ) -> ApiResult<(StatusCode, Json<Sandbox>)> {
     let mut params = query.fields(&["ifExists"])?;
     let return_holder = returns_holder(&mut params)?;
+    no_idempotency_key(&headers)?;
     let cap = Cap { bytes: state.config.max_request_body_bytes, name: "MAX_REQUEST_BODY_BYTES" };
     let known = &["name", "unique", "env", "files", "python", "javascript", "network"];
     let fields = Fields::of(body::json(&headers, body, cap).await?, known)?;

@@ -223,6 +223,7 @@ mod tests {
             changed: 1,
             changes: None,
             warnings: Vec::new(),
+            replayed: false,
         }
     }
 

@@ -163,7 +163,7 @@ pub struct TreeEntry<'a> {
     pub path: &'a str,
     /// What it is.
     pub kind: Kind,
-    /// Bytes; 0 for directories.
+    /// Bytes; of a directory 4096.
     pub size: u64,
     /// Permission bits, as a decimal number.
     pub mode: u32,

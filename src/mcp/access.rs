@@ -100,7 +100,11 @@ mod tests {
 
     #[test]
     fn the_key_acts_for_whom_the_header_names() {
-        let access = Access::new(&config(&[("MCP_API_KEY", "key"), ("MCP_STATIC_TENANT", "t1")]));
+        let access = Access::new(&config(&[
+            ("MCP_API_KEY", "key"),
+            ("MCP_STATIC_TENANT", "t1"),
+            ("TENANT_DATABASES", r#"{"t1": "postgres://h/t1"}"#),
+        ]));
         let key = ("authorization", "Bearer key");
         let token = format!("Bearer {}", keys().issue("me", "default", Lifetime::Never).token);
         let user = "x-librechat-user-id";

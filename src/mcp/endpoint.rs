@@ -14,6 +14,7 @@ use rmcp::transport::streamable_http_server::session::never::NeverSessionManager
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
 use super::access::Access;
+use super::count;
 use super::message::{Call, Kind, Message};
 use super::running::{CallId, Running};
 use super::server::McpServer;
@@ -84,9 +85,11 @@ impl Endpoint {
         let mut entry = None;
         match (&kind, &session) {
             (Kind::Cancelled(request), Some(session)) => {
-                self.running.cancel(&CallId::new(&caller, session, request.clone()));
+                let found = self.running.cancel(&CallId::new(&caller, session, request.clone()));
+                count::cancellation(found);
                 return Ok(StatusCode::ACCEPTED.into_response());
             }
+            (Kind::Cancelled(_), None) => count::cancellation(false),
             (Kind::Call(_, request), Some(session)) => {
                 let id = CallId::new(&caller, session, request.clone());
                 let entered = self.running.enter(id);

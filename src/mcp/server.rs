@@ -13,8 +13,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 
 use super::message::Call;
-use super::{catalogue, reply, tools};
-use crate::clock;
+use super::{catalogue, count, reply, tools};
 use crate::http::HttpState;
 use crate::http::error::millis;
 
@@ -68,25 +67,27 @@ impl ServerHandler for McpServer {
             return Err(ErrorData::internal_error("the call came without its HTTP request", None));
         };
         let Some(entry) = catalogue::find(&request.name) else {
+            count::unknown_tool();
             return Err(ErrorData::invalid_params(unknown(&request.name), None));
         };
-        let began = clock::now();
+        let running = count::Counted::begin(entry.name);
         let mut work = std::pin::pin!(tools::run(&self.state, &call, entry));
         let result = loop {
             tokio::select! {
                 result = &mut work => break result,
                 () = context.ct.cancelled() => return Err(cancelled()),
                 () = call.cancelled.cancelled() => return Err(cancelled()),
-                () = tokio::time::sleep(PROGRESS) => progress(&context, &call, began.elapsed()).await,
+                () = tokio::time::sleep(PROGRESS) => progress(&context, &call, running.elapsed()).await,
             }
         };
         tracing::debug!(
             request_id = &*call.request_id,
             tool = entry.name,
             code = result.as_ref().err().map(crate::http::error::ApiError::code),
-            duration_ms = millis(began.elapsed()),
+            duration_ms = millis(running.elapsed()),
             "tool call"
         );
+        running.ended(result.as_ref().err());
         let result: CallToolResult = match result {
             Ok(done) => done.into(),
             Err(error) => reply::failed(&error, &call.request_id),

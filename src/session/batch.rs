@@ -74,7 +74,7 @@ impl Inner {
                 results.push(BatchResult::OutOfTime);
                 continue;
             }
-            let output = self.output(None);
+            let output = self.output(None, false);
             let this = clock::now();
             let result = self.batch_script(&of, &mut guard, script, batch.each.min(left), &output).await;
             results.push(match result {
@@ -189,7 +189,7 @@ impl Inner {
         script: &str,
         timeout: Duration,
     ) -> BatchResult {
-        let output = self.output(None);
+        let output = self.output(None, false);
         let this = clock::now();
         let content = Pending { new: chain.contents.clone(), stored: self.content(&guard.session) };
         let run =
@@ -259,7 +259,7 @@ impl Inner {
             Ok(_) | Err(SessionError::LeaseTimeout(_)) => return BatchResult::OutOfTime,
             Err(error) => return BatchResult::Failed(error, Captured::default(), Duration::ZERO),
         };
-        let output = self.output(None);
+        let output = self.output(None, false);
         let this = clock::now();
         let content = self.content(session);
         let timeout = batch.each.min(left);
@@ -316,6 +316,7 @@ impl Chain {
             changed: ended.changes.changed,
             changes: None,
             warnings: ended.warnings,
+            replayed: false,
         })
     }
 
@@ -369,6 +370,7 @@ fn log_entry<'a>(of: &'a Request, started_at_ns: i64, duration: Duration, script
         started_at_ns,
         duration_ms: duration.as_millis() as i64,
         script_sha256: Some(Sha256::of(script.as_bytes())),
+        keep: None,
     }
 }
 

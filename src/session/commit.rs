@@ -13,7 +13,7 @@ use crate::session::guard::WriteGuard;
 use crate::session::operators::Growth;
 use crate::session::stop::Stop;
 use crate::session::{Inner, SessionError};
-use crate::store::{Commit, CommitOutcome, Resolution, Store, StoreError, StoreResult};
+use crate::store::{Commit, CommitOutcome, Keep, Resolution, Store, StoreError, StoreResult};
 use crate::telemetry::span;
 
 /// What belongs to a change set in the exec log.
@@ -23,6 +23,7 @@ pub(crate) struct LogEntry<'a> {
     pub(crate) started_at_ns: i64,
     pub(crate) duration_ms: i64,
     pub(crate) script_sha256: Option<Sha256>,
+    pub(crate) keep: Option<Keep<'a>>,
 }
 
 /// How a commit went.
@@ -81,6 +82,7 @@ impl Inner {
             started_at_ns: log.started_at_ns,
             duration_ms: log.duration_ms,
             script_sha256: log.script_sha256,
+            keep: log.keep,
         };
         let begun = clock::now();
         let outcome = guard.session.store.commit(&commit).instrument(span!("commit")).await;

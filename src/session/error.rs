@@ -65,6 +65,11 @@ pub enum SessionError {
         /// Present head.
         head: Head,
     },
+    /// The key belongs to another request.
+    #[error(
+        "Idempotency-Key: this key came with another request before; send each request with a key of its own"
+    )]
+    KeyReused,
     /// A mutating call in a read-only exec.
     #[error("{path}: Read-only file system (the exec is readOnly)")]
     ReadOnlyViolation {
@@ -151,6 +156,7 @@ impl SessionError {
             | Self::EditBinary { .. }
             | Self::EtagMismatch { .. }
             | Self::VersionMismatch { .. }
+            | Self::KeyReused
             | Self::ReadOnlyViolation { .. } => "refused",
             Self::QueueFull { .. } => "queue_full",
             Self::LeaseTimeout(_) => "lease_timeout",

@@ -12,13 +12,14 @@ use crate::ids::{Caller, SandboxId, Sha256};
 use crate::metrics::metrics;
 use crate::session::admission::RunSlot;
 use crate::session::commit::{LogEntry, Settled};
-use crate::session::entry::{Base, Session};
+use crate::session::entry::{Base, Session, store_error};
 use crate::session::guard::{WriteGuard, read_base};
+use crate::session::replay::{KEPT_OUTPUT, fingerprint, play, to_keep};
 use crate::session::run::{Finished, Run};
 use crate::session::stop::{Deadline, Stop};
 use crate::session::types::{ExecMode, ExecReply, ExecRequest, Expect};
 use crate::session::{Inner, Request, SessionError};
-use crate::store::SandboxRow;
+use crate::store::{Keep, SandboxRow};
 
 /// Runs of one script under a lease: the first, and one more after a lost race.
 pub(crate) const RUNS: u32 = 2;
@@ -76,12 +77,18 @@ impl Inner {
         live: Option<mpsc::Sender<LiveEvent>>,
     ) -> Result<ExecReply, SessionError> {
         let (mut guard, slot, deadline) = self.write_turn(&mut of, session).await?;
-        check_expected(&guard.row, request.expect)?;
+        let kept = self.replay(&guard.session, &request).await?;
+        if kept.is_none() {
+            check_expected(&guard.row, request.expect)?;
+        }
 
-        let output = self.output(live.as_ref());
+        let output = self.output(live.as_ref(), request.key.is_some());
         if let Some(live) = live {
             // A reader that left is noticed by the drop of its future.
             let _ = live.send(LiveEvent::Started).await;
+        }
+        if let Some(kept) = kept {
+            return Ok(play(kept, &output).await);
         }
         let mut left = request.timeout;
         let mut runs = 0;
@@ -105,15 +112,19 @@ impl Inner {
             };
             let finished = self.run(run, &of).await?;
             let duration = finished.ended.duration;
+            let plan = Plan::of(&request, finished.exit_code);
+            // What leaves no trace anyway has no effect that could be doubled.
+            let key = request.key.as_deref().filter(|_| plan == Plan::Commit);
+            let reply = key.map(|_| to_keep(&finished, &output)).unwrap_or_default();
             let log = LogEntry {
                 caller: &of.caller,
                 request_id: &of.id,
                 started_at_ns,
                 duration_ms: duration.as_millis() as i64,
                 script_sha256: Some(Sha256::of(request.script.as_bytes())),
+                keep: key.map(|key| Keep { key, request: fingerprint(&request), reply: &reply }),
             };
             let keep_cwd = request.cwd.is_none();
-            let plan = Plan::of(&request, finished.exit_code);
             if let Some(reply) = self.settle(&mut guard, &of.stop, finished, plan, keep_cwd, &log).await? {
                 break reply;
             }
@@ -123,8 +134,11 @@ impl Inner {
             }
             metrics().reruns.one([]);
             guard.again(&self, &of.caller, &of.stop, runs, deadline).await?;
-            check_expected(&guard.row, request.expect)?;
             drop(output.take());
+            if let Some(kept) = self.replay(&guard.session, &request).await? {
+                return Ok(play(kept, &output).await);
+            }
+            check_expected(&guard.row, request.expect)?;
         };
         drop(guard);
         drop(slot);
@@ -154,6 +168,7 @@ impl Inner {
             changed: ended.changes.changed,
             changes: None,
             warnings: Vec::new(),
+            replayed: false,
         };
         let new_cwd = (keep_cwd && ended.cwd != guard.row.cwd).then_some(ended.cwd.as_str());
         match plan {
@@ -163,7 +178,11 @@ impl Inner {
                 reply.changes = Some(guard.base.tree.path_changes(&after));
             }
             Plan::Commit if ended.changes.delta.is_empty() => {
-                if let Some(cwd) = new_cwd {
+                if let Some(keep) = &log.keep {
+                    if !self.keep_reply(guard, stop, new_cwd, keep).await? {
+                        return Ok(None);
+                    }
+                } else if let Some(cwd) = new_cwd {
                     let _committing = guard.begin_commit(stop)?;
                     let store = guard.session.store.clone();
                     match store.keep_cwd(guard.session.sandbox, guard.base.head, cwd).await {
@@ -211,7 +230,7 @@ impl Inner {
         let _slot = of.stop.wait(deadline, self.admission.slot(&of.caller)).await?;
         of.begun();
         metrics().exec_wait.note([("mode", "read")], begun.elapsed());
-        let output = self.output(live.as_ref());
+        let output = self.output(live.as_ref(), false);
         if let Some(live) = live {
             let _ = live.send(LiveEvent::Started).await;
         }
@@ -234,10 +253,30 @@ impl Inner {
         Ok(read_reply(finished, &fresh.base, &output))
     }
 
-    /// Where the output of an exec goes.
-    pub(crate) fn output(&self, live: Option<&mpsc::Sender<LiveEvent>>) -> Arc<Output> {
+    /// Keeps the reply of a script that changed no file, and where it ended. `false`: the
+    /// race was lost.
+    async fn keep_reply(
+        &self,
+        guard: &mut WriteGuard,
+        stop: &Stop,
+        cwd: Option<&str>,
+        keep: &Keep<'_>,
+    ) -> Result<bool, SessionError> {
+        let _committing = guard.begin_commit(stop)?;
+        let store = guard.session.store.clone();
+        let kept = store.keep_reply(guard.session.sandbox, guard.base.head, cwd, keep).await;
+        if let (Ok(true), Some(cwd)) = (&kept, cwd) {
+            guard.moved_to(cwd);
+        }
+        guard.settle_hint(self, kept.is_err()).await;
+        kept.map_err(store_error)
+    }
+
+    /// Where the output of an exec goes; `keyed`: its beginning is kept beside a live reader.
+    pub(crate) fn output(&self, live: Option<&mpsc::Sender<LiveEvent>>, keyed: bool) -> Arc<Output> {
         let limit = self.settings.output_limit;
         Arc::new(match live {
+            Some(to) if keyed => Output::live(limit, to.clone()).keeping(KEPT_OUTPUT),
             Some(to) => Output::live(limit, to.clone()),
             None => Output::buffered(limit),
         })
@@ -256,6 +295,7 @@ pub(crate) fn read_reply(finished: Finished, base: &Base, output: &Output) -> Ex
         changed: 0,
         changes: None,
         warnings: finished.ended.warnings,
+        replayed: false,
     }
 }
 
@@ -314,6 +354,7 @@ fn mode_label(mode: ExecMode) -> &'static str {
 /// What an exec came to, for the metrics.
 fn outcome_label(result: &Result<ExecReply, SessionError>) -> &'static str {
     match result {
+        Ok(reply) if reply.replayed => "replayed",
         Ok(reply) if reply.committed => "committed",
         Ok(_) => "unchanged",
         Err(error) => error.kind(),

@@ -21,6 +21,9 @@ const LOG_AGE: Duration = Duration::from_hours(30 * 24);
 /// Deleted sandboxes keep their rows this long, for an operator's second thought.
 const PURGE_AGE: Duration = Duration::from_hours(1);
 
+/// Replies of keys are kept this long.
+const REPLY_AGE: Duration = Duration::from_hours(24);
+
 impl Service {
     /// Starts reaper, maintenance and garbage collection; they end with the service. Of
     /// several replicas one at a time does the last two.
@@ -161,7 +164,8 @@ impl Inner {
             let Some(_turn) = self.coordination.housekeeping(&tenant).await else { continue };
             let pruned = store.prune_history(&retention, BATCH).await;
             let purged = store.purge_deleted(ago(PURGE_AGE), BATCH).await;
-            for result in [pruned, purged] {
+            let forgotten = store.forget_replies(ago(REPLY_AGE), BATCH * 10).await;
+            for result in [pruned, purged, forgotten] {
                 match result {
                     Ok(rows) => dropped += rows,
                     Err(error) => tracing::warn!(tenant = %tenant, error = %error, "maintenance failed"),

@@ -74,6 +74,9 @@ pub struct ExecRequest {
     pub expect: Option<Expect>,
     /// `set -x`.
     pub debug: bool,
+    /// `Idempotency-Key`, 1 to 255 visible characters of ASCII: an exec that writes has its
+    /// effect once for each, and its reply is kept. Others have no effect to repeat.
+    pub key: Option<String>,
 }
 
 /// What an exec came to.
@@ -97,6 +100,8 @@ pub struct ExecReply {
     pub changes: Option<Vec<PathChange>>,
     /// For the agent.
     pub warnings: Vec<String>,
+    /// It was kept under the request's key: nothing was run.
+    pub replayed: bool,
 }
 
 /// A sandbox that is warm on this replica.

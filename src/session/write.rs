@@ -72,6 +72,7 @@ impl Service {
                     started_at_ns,
                     duration_ms: began.elapsed().as_millis() as i64,
                     script_sha256: None,
+                    keep: None,
                 };
                 match inner.commit(&mut guard, &of.stop, &changes, after, None, &log).await? {
                     Settled::Done => return Ok((value, guard.base.version, guard.base.head)),

@@ -130,6 +130,32 @@ pub struct Commit<'a> {
     pub duration_ms: i64,
     /// Log: hash of the script text; `None` for write routes.
     pub script_sha256: Option<Sha256>,
+    /// The reply to keep with it. A key that has one makes it [`CommitOutcome::Stale`].
+    pub keep: Option<Keep<'a>>,
+}
+
+/// A reply that is to be kept under a key of a sandbox.
+#[derive(Clone, Copy, Debug)]
+pub struct Keep<'a> {
+    /// 1 to 255 bytes.
+    pub key: &'a str,
+    /// Hash of what was asked for.
+    pub request: Sha256,
+    /// The reply, without the state after it.
+    pub reply: &'a [u8],
+}
+
+/// A reply that was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Hash of what was asked for.
+    pub request: Sha256,
+    /// The state after it.
+    pub version: Version,
+    /// The state after it.
+    pub head: Head,
+    /// The reply.
+    pub reply: Vec<u8>,
 }
 
 /// Answer of [`super::Store::commit`].

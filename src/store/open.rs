@@ -10,7 +10,7 @@ use crate::store::{Check, Store, StoreError, StoreResult, Verdict};
 
 /// The schema version that this binary was written for. A newer schema says itself which
 /// binaries may still use it.
-pub const SCHEMA_VERSION: i32 = 2;
+pub const SCHEMA_VERSION: i32 = 3;
 
 /// How to open a store.
 #[derive(Clone, Debug)]

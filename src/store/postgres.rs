@@ -16,6 +16,7 @@ mod maintenance;
 mod migrate;
 mod operators;
 mod pool;
+mod replies;
 mod resolve;
 mod rows;
 mod sandboxes;
@@ -35,8 +36,9 @@ use self::pool::{PgQuery, Pool};
 use crate::fs::change_set::ChangeSet;
 use crate::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 use crate::store::{
-    Check, Commit, CommitOutcome, Connections, Created, GcReport, Loaded, NewSandbox, Options, Page, Patch,
-    Patched, Resolution, Retention, Revocation, SandboxRow, Store, StoreError, StoreResult, Usage,
+    Check, Commit, CommitOutcome, Connections, Created, GcReport, Keep, Kept, Loaded, NewSandbox, Options,
+    Page, Patch, Patched, Resolution, Retention, Revocation, SandboxRow, Store, StoreError, StoreResult,
+    Usage,
 };
 
 /// A call that touches a few rows by key.
@@ -168,6 +170,24 @@ impl Store for PostgresStore {
 
     async fn keep_cwd(&self, sandbox: SandboxId, seen: Head, cwd: &str) -> StoreResult<bool> {
         sandboxes::keep_cwd(self, sandbox, seen, cwd).await
+    }
+
+    async fn kept_reply(&self, sandbox: SandboxId, key: &str) -> StoreResult<Option<Kept>> {
+        replies::kept(self, sandbox, key).await
+    }
+
+    async fn keep_reply(
+        &self,
+        sandbox: SandboxId,
+        seen: Head,
+        cwd: Option<&str>,
+        keep: &Keep<'_>,
+    ) -> StoreResult<bool> {
+        replies::keep_unchanged(self, sandbox, seen, cwd, keep).await
+    }
+
+    async fn forget_replies(&self, kept_before_ns: i64, limit: u32) -> StoreResult<u64> {
+        replies::forget(self, kept_before_ns, limit).await
     }
 
     async fn list(&self, owner: &Owner, page: &Page) -> StoreResult<Vec<SandboxRow>> {

@@ -15,6 +15,7 @@ mod load;
 mod maintenance;
 mod migrate;
 mod operators;
+mod replies;
 mod resolve;
 mod rows;
 mod sandboxes;
@@ -31,8 +32,8 @@ use self::folder::Hold;
 use crate::fs::change_set::ChangeSet;
 use crate::ids::{ExecId, Head, Owner, SandboxId, Sha256, Version};
 use crate::store::{
-    Check, Commit, CommitOutcome, Created, GcReport, Loaded, NewSandbox, Options, Page, Patch, Patched,
-    Resolution, Retention, Revocation, SandboxRow, Store, StoreError, StoreResult, Usage,
+    Check, Commit, CommitOutcome, Created, GcReport, Keep, Kept, Loaded, NewSandbox, Options, Page, Patch,
+    Patched, Resolution, Retention, Revocation, SandboxRow, Store, StoreError, StoreResult, Usage,
 };
 
 /// A call that touches a few rows by key.
@@ -137,6 +138,24 @@ impl Store for SqliteStore {
 
     async fn keep_cwd(&self, sandbox: SandboxId, seen: Head, cwd: &str) -> StoreResult<bool> {
         sandboxes::keep_cwd(&self.db, sandbox, seen, cwd).await
+    }
+
+    async fn kept_reply(&self, sandbox: SandboxId, key: &str) -> StoreResult<Option<Kept>> {
+        replies::kept(&self.db, sandbox, key).await
+    }
+
+    async fn keep_reply(
+        &self,
+        sandbox: SandboxId,
+        seen: Head,
+        cwd: Option<&str>,
+        keep: &Keep<'_>,
+    ) -> StoreResult<bool> {
+        replies::keep_unchanged(&self.db, sandbox, seen, cwd, keep).await
+    }
+
+    async fn forget_replies(&self, kept_before_ns: i64, limit: u32) -> StoreResult<u64> {
+        replies::forget(&self.db, kept_before_ns, limit).await
     }
 
     async fn list(&self, owner: &Owner, page: &Page) -> StoreResult<Vec<SandboxRow>> {

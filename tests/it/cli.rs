@@ -137,7 +137,7 @@ async fn operators_commands_work(store: TestStore) {
     assert!(checks.lines().all(|line| line.starts_with("ok ") || line.starts_with("warn ")), "{checks}");
     ok(&store, &["exec", "echo x > f"]).await;
     let gone = ok(&store, &["gc"]).await;
-    assert_eq!(gone.lines().count(), 3, "{gone}");
+    assert_eq!(gone.lines().count(), 4, "{gone}");
     assert_eq!(ok(&store, &["cat", "f"]).await, "x\n");
 }
 

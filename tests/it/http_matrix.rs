@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 
 use crate::support::http::{hang_up, raw, raw_status, send};
 use crate::support::operations::{ADMIN, Operation, Scene, all};
+use crate::support::postgres::Database;
 use crate::support::server::AUTH_SECRET;
 use crate::support::{Server, TestStore};
 
@@ -82,6 +83,45 @@ async fn who_asks() {
         }
     }
     untouched(&scene, "requests of others").await;
+    assert_eq!(scene.api.stdout(&scene.id, "cat a.txt").await, "hello\n");
+}
+
+/// The same owner in another tenant: for each route the sandbox is not there, as one that
+/// never was; and lists are empty.
+#[tokio::test]
+async fn who_asks_from_another_tenant() {
+    let acme = Database::new().await;
+    let tenants = json!({"acme": acme.app_url()}).to_string();
+    let env = [("ADMIN_SECRET", ADMIN), ("TENANT_DATABASES", &tenants)];
+    let server = Server::start_with(TestStore::postgres().await, &env).await;
+    let scene = Scene::new(&server).await;
+    let owner = scene.api.sandbox(&scene.id).await["owner"].as_str().expect("an owner").to_owned();
+    let foreign = crate::http_forged_tokens::sign(AUTH_SECRET, &json!({"sub": owner, "tenant": "acme"}));
+    let foreign = Scene { api: scene.api.with_token(&foreign), id: scene.id.clone() };
+    let none = Scene { api: foreign.api.clone(), id: uuid::Uuid::new_v4().to_string() };
+    let mut asked = 0;
+    for operation in all(&scene.api).await.iter().filter(|operation| operation.has_sandbox()) {
+        // An operator says which tenant.
+        let query = if operation.needs_token() { "" } else { "tenant=acme" };
+        let ask = async |scene: &Scene| {
+            let request = match operation.example() {
+                None => scene.with_query(operation, query),
+                Some((media, body)) => scene.raw(operation, query, media, body),
+            };
+            let reply = send(request).await;
+            let mut body = reply.refused(404, "SANDBOX_NOT_FOUND");
+            body["requestId"] = json!("");
+            (body.to_string().replace(&scene.id, "ID"), reply.headers.len())
+        };
+        assert_eq!(ask(&foreign).await, ask(&none).await, "{operation:?}");
+        asked += 1;
+    }
+    assert!(asked > 15, "{asked}");
+    for list in ["/v1/sandboxes", "/v1/admin/sandboxes?tenant=acme"] {
+        let request = foreign.api.request(Method::GET, list).header("x-admin-secret", ADMIN);
+        assert_eq!(send(request).await.expect(200).json()["sandboxes"], json!([]), "{list}");
+    }
+    untouched(&scene, "requests of another tenant").await;
     assert_eq!(scene.api.stdout(&scene.id, "cat a.txt").await, "hello\n");
 }
 

@@ -29,6 +29,7 @@ mod http_disconnect;
 mod http_exec;
 mod http_files;
 mod http_forged_tokens;
+mod http_idempotency;
 mod http_ingest;
 mod http_input;
 mod http_matrix;

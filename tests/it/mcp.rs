@@ -3,6 +3,7 @@
 
 mod access;
 mod cancel;
+mod metrics;
 mod official;
 mod paging;
 mod rig;

@@ -84,6 +84,25 @@ async fn metrics_count_what_happened_and_name_nobody() {
 }
 
 #[tokio::test]
+async fn a_reply_that_was_kept_is_told_from_one_that_was_made() {
+    let watched = Watched::start(TestStore::sqlite(), &[]).await;
+    let api = watched.server.api().await;
+    let id = api.create().await;
+    for _ in 0..3 {
+        let request = api.request(reqwest::Method::POST, &format!("/v1/sandboxes/{id}/exec-sync"));
+        let request = request.header("idempotency-key", CANARY).json(&json!({"script": "echo x > f"}));
+        send(request).await.expect(200);
+    }
+    let metrics = watched.metrics().await;
+    for (outcome, count) in [("committed", 1.0), ("replayed", 2.0)] {
+        let name = format!("sqlfs_exec_duration_seconds_count{{mode=\"write\",outcome=\"{outcome}\"}}");
+        assert_eq!(metrics.get(&name), Some(&count), "{metrics:#?}");
+    }
+    assert_eq!(metrics.get("sqlfs_script_duration_seconds_count{mode=\"write\"}"), Some(&1.0));
+    assert!(!watched.get("/metrics").await.text().contains(CANARY));
+}
+
+#[tokio::test]
 async fn what_waits_and_what_runs_is_seen() {
     let watched = Watched::start(TestStore::sqlite(), &[("MAX_QUEUE_PER_SANDBOX", "2")]).await;
     let api = watched.server.api().await;

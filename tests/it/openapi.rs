@@ -17,6 +17,11 @@ const ELSEWHERE: &[&str] = &["/mcp"];
 fn routes() -> BTreeMap<String, BTreeSet<String>> {
     let source = include_str!("../../src/http.rs");
     let router = source.split_once("pub fn router").expect("the router").1;
+    // Routes that come from elsewhere would escape this: MCP's is the only one.
+    let router = router.split_once("\n}\n").expect("its end").0;
+    assert_eq!((router.matches(".merge(").count(), router.matches(".nest").count()), (1, 0));
+    assert!(router.contains(".merge(mcp::routes(&state))"));
+    assert_eq!(include_str!("../../src/mcp.rs").matches(".route(").count(), ELSEWHERE.len());
     let mut routes = BTreeMap::new();
     for part in router.split(".route(").skip(1) {
         let path = part.split('"').nth(1).expect("a path").replace("{*", "{");

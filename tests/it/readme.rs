@@ -1,4 +1,5 @@
-//! README.md says what is true: the table of settings, and the walk-through.
+//! README.md says what is true: the table of settings, and the examples in curl, in Python
+//! and over MCP, which run here as they stand there.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -87,12 +88,40 @@ async fn the_walk_through_works_as_written() {
     }
 }
 
-#[tokio::test]
-async fn the_python_example_works_as_written() {
+/// Runs the one program of a part, in an environment with the packages of `list`.
+async fn python_works_as_written(name: &str, list: &'static str) {
     let (_, text) = readme();
-    let part = between(&text, "<!-- python -->\n", "<!-- /python -->");
-    let mut command = Command::new(python::environment("client.txt"));
-    command.arg("-c").arg(blocks(part, "python"));
+    let part = between(&text, &format!("<!-- {name} -->\n"), &format!("<!-- /{name} -->"));
+    let python = tokio::task::spawn_blocking(|| python::environment(list)).await.expect("Python");
+    let mut command = Command::new(python);
+    command.arg("-c").arg(blocks(part, "python")).env_remove("HTTP_PROXY").env_remove("http_proxy");
     // Its code is indented too: the promises stand behind it.
     works_as_written(part.rsplit_once("```").expect("a block").1, command).await;
+}
+
+#[tokio::test]
+async fn the_python_example_works_as_written() {
+    python_works_as_written("python", "client.txt").await;
+}
+
+#[tokio::test]
+async fn the_mcp_example_works_as_written() {
+    python_works_as_written("mcp-example", "mcp.txt").await;
+}
+
+/// The packages that README.md tells to install are those that its examples ran with.
+#[test]
+fn the_packages_of_the_examples_are_those_that_are_tested() {
+    let (_, text) = readme();
+    let told: Vec<&str> =
+        text.split("pip install ").skip(1).map(|rest| rest.split('`').next().unwrap()).collect();
+    let told: Vec<&str> = told.iter().map(|name| name.trim()).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    for (package, list) in told.into_iter().zip(["client.txt", "mcp.txt"]) {
+        let list = std::fs::read_to_string(python::folder().join(list)).expect("the list");
+        assert!(
+            list.lines().any(|line| line.trim_end_matches(" \\") == package),
+            "{package} is not what is tested"
+        );
+    }
 }

@@ -110,6 +110,7 @@ fn script(script: &str) -> ExecRequest {
         dry_run: false,
         expect: None,
         debug: false,
+        key: None,
     }
 }
 

@@ -8,6 +8,7 @@ mod contents;
 mod maintenance;
 mod operators;
 mod races;
+mod replies;
 mod rig;
 mod rig_memory;
 mod sandboxes;
@@ -74,6 +75,10 @@ cases! {
             all_owners_are_listed_in_pages,
             a_revocation_is_kept_with_its_latest_moment,
             usage_counts_what_lives;
+        replies:
+            a_reply_is_kept_with_its_commit_or_not_at_all,
+            a_reply_without_a_version_is_kept_with_the_directory,
+            old_replies_are_forgotten;
     }
     databases {
         contents:

@@ -8,7 +8,7 @@ use crate::support::server::AUTH_SECRET;
 use crate::support::{Api, Server, TestStore, eventually};
 
 /// A client of a tenant, for the owner `tester`.
-async fn api_of(server: &Server, tenant: &str) -> Api {
+pub async fn api_of(server: &Server, tenant: &str) -> Api {
     let api = server.api().await;
     let request = api.bare(reqwest::Method::POST, "/v1/auth/bootstrap").header("x-auth-secret", AUTH_SECRET);
     let reply = send(request.json(&json!({"sub": "tester", "tenant": tenant}))).await.expect(201).json();

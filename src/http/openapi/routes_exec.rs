@@ -6,6 +6,7 @@ use utoipa::openapi::{RefOr, schema::Schema};
 
 use super::operation::{Access, COMMIT, Operation, TURN};
 use super::requests::{Exec, ExecBatch};
+use crate::http::options::LONGEST_KEY;
 use crate::http::wire::exec::{BatchReply, ErrorEvent, ExecResult, ExitEvent, FailedExitEvent, OutputEvent};
 
 const OUTCOMES: &[&str] = &[
@@ -61,8 +62,16 @@ fn exec(path: &'static str, names: (&str, &str, &str), about: &str) -> Operation
             json!({"type": "string", "minLength": 38, "pattern": "^\"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\"$"}),
             "Run only if the sandbox is at this `head`, in double quotes.",
         )
+        .header(
+            "Idempotency-Key",
+            json!({"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"}),
+            "At most one effect for each key of a sandbox. For 24 h a second request with it gets the first one's \
+             reply, with up to 1 MiB a stream of its output; `exec-sync` then says `Idempotent-Replayed: true`. \
+             Errors are not kept: they left no trace. Without effect on a `readOnly` script.",
+        )
         .codes(TURN)
         .codes(COMMIT)
+        .codes(&["IDEMPOTENCY_KEY_REUSED"])
         .codes(OUTCOMES);
     raw_options().into_iter().fold(operation, |operation, (name, schema)| {
         let about = "Only with a body of text; as the field of that name of the JSON body.";

@@ -12,7 +12,8 @@ use crate::store::open::SCHEMA_VERSION;
 use crate::store::{Check, StoreResult, Verdict};
 
 /// Tables that hold what users wrote.
-const TENANT_TABLES: [&str; 6] = ["sandboxes", "inodes", "dirents", "exec_log", "blobs", "revocations"];
+const TENANT_TABLES: [&str; 7] =
+    ["sandboxes", "inodes", "dirents", "exec_log", "blobs", "revocations", "kept_replies"];
 /// Oldest server that is tested.
 const OLDEST_SERVER: i32 = 150_000;
 

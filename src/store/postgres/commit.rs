@@ -7,7 +7,7 @@ use sqlx::query;
 use super::error::Failure;
 use super::pool::{Conn, PgQuery};
 use super::rows::{Chunk, ChunkSize, decoding, sandbox, sandbox_columns_of_r};
-use super::{PostgresStore, SHORT, WRITE, blobs};
+use super::{PostgresStore, SHORT, WRITE, blobs, replies};
 use crate::clock;
 use crate::fs::change_set::ChangeSet;
 use crate::store::{Commit, CommitOutcome, Created, NewSandbox, StoreResult};
@@ -32,6 +32,10 @@ trait Request: Sync {
     fn head(&self, now: i64) -> PgQuery<'_>;
     /// For the rows: sandbox and version out of the reply of `head`.
     fn place(&self, reply: &PgRow) -> Result<(uuid::Uuid, i64), Failure>;
+    /// What else belongs to it, after the rows; the answer is `false` if it lost the race.
+    fn beside(&self, _version: i64, _now: i64) -> Option<PgQuery<'_>> {
+        None
+    }
 }
 
 struct CommitRequest<'a>(&'a Commit<'a>);
@@ -73,6 +77,10 @@ impl Request for CommitRequest<'_> {
 
     fn place(&self, reply: &PgRow) -> Result<(uuid::Uuid, i64), Failure> {
         Ok((self.0.sandbox.0, reply.try_get("version").map_err(decoding)?))
+    }
+
+    fn beside(&self, version: i64, now: i64) -> Option<PgQuery<'_>> {
+        self.0.keep.as_ref().map(|keep| replies::beside(self.0, keep, version, now))
     }
 }
 
@@ -196,7 +204,7 @@ async fn send_once(
 ) -> Result<Reply, Failure> {
     let now = clock::wall_ns();
     let mut chunks = Chunk::cut(changes, flushed, CHUNK);
-    if chunks.len() == 1 {
+    if chunks.len() == 1 && request.beside(0, now).is_none() {
         let row = store.once(WRITE, request.whole(chunks.remove(0), now)).await?;
         return outcome(row);
     }
@@ -227,6 +235,12 @@ async fn in_transaction(
             let sql = "SELECT sqlfs_commit_rows($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, \
                        $17, $18, $19, $20)";
             conn.row(WRITE, chunk.bind(query(sql).bind(sandbox).bind(version).bind(now))).await?;
+        }
+        if let Some(beside) = request.beside(version, now) {
+            let kept: bool = conn.row(WRITE, beside).await?.try_get(0).map_err(decoding)?;
+            if !kept {
+                return Ok(("stale".to_owned(), reply.1));
+            }
         }
     }
     Ok(reply)

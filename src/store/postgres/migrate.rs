@@ -33,6 +33,11 @@ const MIGRATIONS: &[Migration] = &[
         oldest_binary: 1,
         sql: include_str!("../../../migrations/postgres/0002_operators.sql"),
     },
+    Migration {
+        version: 3,
+        oldest_binary: 1,
+        sql: include_str!("../../../migrations/postgres/0003_replies.sql"),
+    },
 ];
 
 /// What the database says about its schema.
@@ -142,7 +147,7 @@ async fn in_transaction(conn: &mut Conn, grant_to: Option<&str>) -> Result<i32, 
             "GRANT USAGE ON SCHEMA {schema} TO {role}; \
              GRANT SELECT ON sqlfs_schema TO {role}; \
              GRANT SELECT, INSERT, UPDATE ON sandboxes, revocations TO {role}; \
-             GRANT SELECT, INSERT, UPDATE, DELETE ON inodes, dirents, exec_log, blobs TO {role}"
+             GRANT SELECT, INSERT, UPDATE, DELETE ON inodes, dirents, exec_log, blobs, kept_replies TO {role}"
         );
         conn.run_owned(SHORT, sql).await?;
     }

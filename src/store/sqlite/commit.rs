@@ -6,7 +6,7 @@ use sqlx::{Row, query};
 use super::db::{Db, Tx, bounded};
 use super::error::Failure;
 use super::rows::{decoding, dirents_json, inodes_json, inos_json, names_json, sandbox, sandbox_columns};
-use super::{LONG, blobs};
+use super::{LONG, blobs, replies};
 use crate::clock;
 use crate::fs::change_set::ChangeSet;
 use crate::ids::SandboxId;
@@ -93,6 +93,11 @@ async fn commit_once(db: &Db, commit: &Commit<'_>, flushed: bool) -> Result<Comm
         .bind(commit.script_sha256.as_ref().map(|hash| hash.0.as_slice()));
     tx.execute(log).await?;
     write_rows(&mut tx, id, version, now, commit.changes, flushed).await?;
+    if let Some(keep) = &commit.keep
+        && !replies::beside(&mut tx, id, keep, version, commit.new_head, now).await?
+    {
+        return Ok(CommitOutcome::Stale);
+    }
     tx.commit().await?;
     Ok(CommitOutcome::Done { version })
 }

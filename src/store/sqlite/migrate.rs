@@ -28,6 +28,11 @@ const MIGRATIONS: &[Migration] = &[
         oldest_binary: 1,
         sql: include_str!("../../../migrations/sqlite/0002_operators.sql"),
     },
+    Migration {
+        version: 3,
+        oldest_binary: 1,
+        sql: include_str!("../../../migrations/sqlite/0003_replies.sql"),
+    },
 ];
 
 /// What the file says about its schema.

@@ -7,6 +7,8 @@ use serde_json::json;
 
 use super::rig::{Mcp, message};
 use crate::support::http::send;
+use crate::support::postgres::Database;
+use crate::support::server::{AUTH_SECRET, run};
 use crate::support::{Server, TestStore, eventually};
 
 const KEY: &str = "key-of-the-integration-tests-0123456789";
@@ -74,8 +76,8 @@ async fn a_key_acts_for_whom_the_header_names() {
 }
 
 #[tokio::test]
-async fn a_key_for_nobody_is_refused_and_its_tenant_must_be_there() {
-    let env = [("MCP_API_KEY", KEY), ("MCP_IDENTITY_HEADER", "X-User"), ("MCP_STATIC_TENANT", "elsewhere")];
+async fn a_key_for_nobody_is_refused() {
+    let env = [("MCP_API_KEY", KEY), ("MCP_IDENTITY_HEADER", "X-User")];
     let server = Server::start_with(TestStore::sqlite(), &env).await;
     let api = server.api().await;
     let list = message(7, "tools/call", &json!({"name": "sandbox_list"}));
@@ -84,7 +86,66 @@ async fn a_key_for_nobody_is_refused_and_its_tenant_must_be_there() {
     assert!(error["error"].as_str().expect("text").contains("x-user"), "{error}");
     send(call().header("x-librechat-user-id", "ann")).await.refused(401, "AUTH_REQUIRED");
     let reply = send(call().header("x-user", "ann")).await.expect(200).json();
-    assert_eq!(reply["result"]["structuredContent"]["code"], "AUTH_UNKNOWN_TENANT", "{reply}");
+    assert_eq!(reply["result"]["isError"], false, "{reply}");
+}
+
+#[tokio::test]
+async fn a_server_whose_key_could_open_nothing_does_not_start() {
+    let store = TestStore::sqlite();
+    let tenants = r#"{"acme": "postgres://127.0.0.1:1/acme", "initech": "postgres://127.0.0.1:1/initech"}"#;
+    for (env, says) in [
+        (
+            &[("MCP_STATIC_TENANT", "elsewhere")][..],
+            "MCP_STATIC_TENANT: there is no tenant elsewhere; there are default",
+        ),
+        (
+            &[("TENANT_DATABASES", tenants)],
+            "MCP_STATIC_TENANT: there is no tenant default; there are acme, initech",
+        ),
+        (
+            &[("MCP_DEFAULT_SUB", "{{LIBRECHAT_USER_ID}}")],
+            "MCP_DEFAULT_SUB: must not be a placeholder that nobody filled in",
+        ),
+        (
+            &[("MCP_IDENTITY_HEADER", "authorization")],
+            "MCP_IDENTITY_HEADER: must be the name of a header of its own",
+        ),
+        (
+            &[("MCP_API_KEY", AUTH_SECRET)],
+            "MCP_API_KEY: must differ from AUTH_SECRET, AUTH_SECRET_PREVIOUS and ADMIN_SECRET",
+        ),
+    ] {
+        let env: Vec<_> = [("MCP_API_KEY", KEY)].into_iter().chain(env.iter().copied()).collect();
+        let (status, stdout, stderr) = run(&store, &["serve"], &env, b"").await;
+        assert_eq!((status.code(), stdout.as_str()), (Some(78), ""), "{env:?}: {stderr}");
+        assert_eq!(stderr, format!("sqlfs: {says}\n"), "{env:?}");
+    }
+    // Nothing was made for a server that did not start.
+    assert!(!store.data_dir().exists());
+}
+
+#[tokio::test]
+async fn the_key_acts_in_the_tenant_that_is_configured() {
+    let acme = Database::new().await;
+    let tenants = json!({"acme": acme.app_url()}).to_string();
+    let env = [("MCP_API_KEY", KEY), ("MCP_STATIC_TENANT", "acme"), ("TENANT_DATABASES", tenants.as_str())];
+    let server = Server::start_with(TestStore::postgres().await, &env).await;
+    let api = crate::tenants::api_of(&server, "acme").await;
+    let by_token = Mcp::connect(&api).await.create().await;
+    let list = message(7, "tools/call", &json!({"name": "sandbox_list"}));
+    let by_key = api.bare(Method::POST, "/mcp").json(&list).bearer_auth(KEY);
+    let reply = send(by_key.header("x-librechat-user-id", "tester")).await.expect(200).json();
+    assert_eq!(reply["result"]["structuredContent"]["sandboxes"][0]["id"], by_token, "{reply}");
+}
+
+#[tokio::test]
+async fn settings_of_a_key_that_is_not_there_are_said_at_the_start() {
+    let server = Server::start_with(TestStore::sqlite(), &[("MCP_STATIC_TENANT", "elsewhere")]).await;
+    let line = eventually("a warning", Duration::from_secs(10), || async {
+        server.logs().lines().find(|line| line.contains("MCP_STATIC_TENANT")).map(ToOwned::to_owned)
+    })
+    .await;
+    assert!(line.contains("WARN") && line.contains("does nothing without MCP_API_KEY"), "{line}");
 }
 
 #[tokio::test]

@@ -244,6 +244,7 @@ pub async fn the_working_directory_is_kept_beside_the_version(rig: &Rig) {
         started_at_ns: 1,
         duration_ms: 1,
         script_sha256: None,
+        keep: None,
     };
     assert_eq!(rig.store.commit(&commit).await.unwrap(), CommitOutcome::Done { version: 2 });
     let row = rig.store.probe(writer.id).await.unwrap().unwrap();

@@ -129,6 +129,21 @@ impl Store for GatedStore {
     async fn keep_cwd(&self, id: SandboxId, seen: Head, cwd: &str) -> StoreResult<bool> {
         self.inner.keep_cwd(id, seen, cwd).await
     }
+    async fn kept_reply(&self, id: SandboxId, key: &str) -> StoreResult<Option<Kept>> {
+        self.inner.kept_reply(id, key).await
+    }
+    async fn keep_reply(
+        &self,
+        id: SandboxId,
+        seen: Head,
+        cwd: Option<&str>,
+        keep: &Keep<'_>,
+    ) -> StoreResult<bool> {
+        self.inner.keep_reply(id, seen, cwd, keep).await
+    }
+    async fn forget_replies(&self, before_ns: i64, limit: u32) -> StoreResult<u64> {
+        self.inner.forget_replies(before_ns, limit).await
+    }
     async fn list(&self, owner: &Owner, page: &Page) -> StoreResult<Vec<SandboxRow>> {
         self.inner.list(owner, page).await
     }

@@ -9,7 +9,9 @@ use bytes::Bytes;
 use sqlfs::fs::change_set::{DirentRow, InodeRow};
 use sqlfs::fs::{BlobUse, ChangeSet, Delta, Kind, Name};
 use sqlfs::ids::{ExecId, Head, Ino, Owner, SandboxId, Sha256, Version};
-use sqlfs::store::{Commit, CommitOutcome, Created, Loaded, NewSandbox, SandboxRow, Store, StoreResult};
+use sqlfs::store::{
+    Commit, CommitOutcome, Created, Keep, Loaded, NewSandbox, SandboxRow, Store, StoreResult,
+};
 
 /// Rows of one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -295,6 +297,17 @@ impl Writer {
         exec: ExecId,
         changes: &ChangeSet,
     ) -> StoreResult<(CommitOutcome, Head)> {
+        self.send_keeping(store, exec, changes, None).await
+    }
+
+    /// The same with a reply to keep.
+    pub async fn send_keeping(
+        &self,
+        store: &dyn Store,
+        exec: ExecId,
+        changes: &ChangeSet,
+        keep: Option<Keep<'_>>,
+    ) -> StoreResult<(CommitOutcome, Head)> {
         let new_head = Head::random();
         let commit = Commit {
             sandbox: self.id,
@@ -309,6 +322,7 @@ impl Writer {
             started_at_ns: self.at_ns,
             duration_ms: 3,
             script_sha256: Some(Sha256::of(b"script")),
+            keep,
         };
         Ok((store.commit(&commit).await?, new_head))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::http::{Reply, send};
+use super::http::{Reply, client, send};
 use super::{Server, TestStore, free_port};
 
 /// A server and the way to its operators' listener.
@@ -23,7 +23,7 @@ impl Watched {
 
     /// GET on that listener.
     pub async fn get(&self, path: &str) -> Reply {
-        send(reqwest::Client::new().get(format!("http://127.0.0.1:{}{path}", self.port))).await
+        send(client().get(format!("http://127.0.0.1:{}{path}", self.port))).await
     }
 
     /// Name with labels → value.

@@ -184,6 +184,7 @@ impl Load {
             dry_run: false,
             expect: None,
             debug: false,
+            key: None,
         };
         let sandbox = lock(&world.sandboxes)[script.sandbox];
         let (sent, since) = (world.event(), world.now());

@@ -164,6 +164,24 @@ struct Sent {
     started_at_ns: i64,
     duration_ms: i64,
     script_sha256: Option<Sha256>,
+    keep: Option<KeptCopy>,
+}
+
+/// A [`Keep`] that can be under way when its sender is gone.
+struct KeptCopy {
+    key: String,
+    request: Sha256,
+    reply: Vec<u8>,
+}
+
+impl KeptCopy {
+    fn of(keep: &Keep<'_>) -> Self {
+        Self { key: keep.key.to_owned(), request: keep.request, reply: keep.reply.to_vec() }
+    }
+
+    fn keep(&self) -> Keep<'_> {
+        Keep { key: &self.key, request: self.request, reply: &self.reply }
+    }
 }
 
 impl Sent {
@@ -181,6 +199,7 @@ impl Sent {
             started_at_ns: commit.started_at_ns,
             duration_ms: commit.duration_ms,
             script_sha256: commit.script_sha256,
+            keep: commit.keep.as_ref().map(KeptCopy::of),
         }
     }
 
@@ -203,6 +222,7 @@ impl Sent {
             started_at_ns: self.started_at_ns,
             duration_ms: self.duration_ms,
             script_sha256: self.script_sha256,
+            keep: self.keep.as_ref().map(KeptCopy::keep),
         };
         let outcome = world.store.commit(&commit).await;
         world.note(format_args!("store: commit of {} {}", self.request_id, Told(&outcome)));
@@ -309,6 +329,22 @@ impl Store for StoreNet {
     async fn keep_cwd(&self, id: SandboxId, seen: Head, cwd: &str) -> StoreResult<bool> {
         let (world, cwd) = (self.world.clone(), cwd.to_owned());
         self.write(async move { world.store.keep_cwd(id, seen, &cwd).await }).await
+    }
+    async fn kept_reply(&self, id: SandboxId, key: &str) -> StoreResult<Option<Kept>> {
+        self.read(self.world.store.kept_reply(id, key)).await
+    }
+    async fn keep_reply(
+        &self,
+        id: SandboxId,
+        seen: Head,
+        cwd: Option<&str>,
+        keep: &Keep<'_>,
+    ) -> StoreResult<bool> {
+        let (world, cwd, kept) = (self.world.clone(), cwd.map(str::to_owned), KeptCopy::of(keep));
+        self.write(async move { world.store.keep_reply(id, seen, cwd.as_deref(), &kept.keep()).await }).await
+    }
+    async fn forget_replies(&self, before_ns: i64, limit: u32) -> StoreResult<u64> {
+        self.world.store.forget_replies(before_ns, limit).await
     }
     async fn list(&self, owner: &Owner, page: &Page) -> StoreResult<Vec<SandboxRow>> {
         self.read(self.world.store.list(owner, page)).await

@@ -128,6 +128,24 @@ impl Store for MemoryStore {
         })
     }
 
+    async fn kept_reply(&self, sandbox: SandboxId, key: &str) -> StoreResult<Option<Kept>> {
+        self.call(|tables| Ok(tables.kept.get(&(sandbox, key.to_owned())).map(|(kept, _)| kept.clone())))
+    }
+
+    async fn keep_reply(
+        &self,
+        sandbox: SandboxId,
+        seen: Head,
+        cwd: Option<&str>,
+        keep: &Keep<'_>,
+    ) -> StoreResult<bool> {
+        self.call(|tables| Ok(tables.keep_unchanged(sandbox, seen, cwd, keep, clock::wall_ns())))
+    }
+
+    async fn forget_replies(&self, kept_before_ns: i64, limit: u32) -> StoreResult<u64> {
+        self.call(|tables| Ok(tables.forget(kept_before_ns, limit)))
+    }
+
     async fn list(&self, owner: &Owner, page: &Page) -> StoreResult<Vec<SandboxRow>> {
         self.call(|tables| Ok(tables.list(Some(owner), page)))
     }

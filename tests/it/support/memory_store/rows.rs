@@ -6,7 +6,7 @@ use bytes::Bytes;
 use sqlfs::fs::change_set::{DirentRow, InodeRow};
 use sqlfs::fs::{ChangeSet, Delta, Kind, Name};
 use sqlfs::ids::{ExecId, Head, Ino, SandboxId, Sha256, Version};
-use sqlfs::store::{Loaded, Revoked, SandboxRow, StoreError, StoreResult};
+use sqlfs::store::{Kept, Loaded, Revoked, SandboxRow, StoreError, StoreResult};
 
 /// All tables.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +15,8 @@ pub struct Tables {
     pub blobs: BTreeMap<Sha256, Bytes>,
     /// Wall ns of each.
     pub revoked: BTreeMap<Revoked, i64>,
+    /// By sandbox and key, with the wall ns at which it was kept.
+    pub kept: BTreeMap<(SandboxId, String), (Kept, i64)>,
 }
 
 /// The rows of one sandbox. A deleted one keeps them, as it does until it is purged.

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use sqlfs::fs::ChangeSet;
 use sqlfs::ids::{ExecId, Head, Owner, SandboxId, Version};
 use sqlfs::store::{
-    Commit, CommitOutcome, Created, NewSandbox, Page, Patch, Patched, Resolution, Revocation, SandboxRow,
-    StoreError, StoreResult, Usage,
+    Commit, CommitOutcome, Created, Keep, Kept, NewSandbox, Page, Patch, Patched, Resolution, Revocation,
+    SandboxRow, StoreError, StoreResult, Usage,
 };
 
 use super::rows::{Logged, Sandbox, Tables};
@@ -80,7 +80,7 @@ impl Tables {
 
     pub(super) fn commit(&mut self, commit: &Commit<'_>, now_ns: i64) -> StoreResult<CommitOutcome> {
         let used = self.sandboxes.values().flat_map(|it| it.log.values()).any(|it| it.exec == commit.exec);
-        let Self { sandboxes, blobs, .. } = self;
+        let Self { sandboxes, blobs, kept, .. } = self;
         let live = sandboxes.get_mut(&commit.sandbox).filter(|it| it.deleted_at_ns.is_none());
         let Some(it) = live else { return Ok(CommitOutcome::Gone) };
         if it.row.head != commit.seen || it.row.fence > commit.fence {
@@ -88,6 +88,9 @@ impl Tables {
         }
         if used {
             return Err(StoreError::Inconsistent(format!("exec {} is in the log", commit.exec)));
+        }
+        if commit.keep.is_some_and(|keep| kept.contains_key(&(commit.sandbox, keep.key.to_owned()))) {
+            return Ok(CommitOutcome::Stale);
         }
         it.check(commit.changes, blobs)?;
         let version = it.row.version + 1;
@@ -112,7 +115,43 @@ impl Tables {
         };
         it.log.insert(version, logged);
         self.put_contents(commit.changes);
+        if let Some(keep) = &commit.keep {
+            self.keep(commit.sandbox, keep, version, commit.new_head, now_ns);
+        }
         Ok(CommitOutcome::Done { version })
+    }
+
+    fn keep(&mut self, id: SandboxId, keep: &Keep<'_>, version: Version, head: Head, now_ns: i64) {
+        let kept = Kept { request: keep.request, version, head, reply: keep.reply.to_vec() };
+        self.kept.insert((id, keep.key.to_owned()), (kept, now_ns));
+    }
+
+    pub(super) fn keep_unchanged(
+        &mut self,
+        id: SandboxId,
+        seen: Head,
+        cwd: Option<&str>,
+        keep: &Keep<'_>,
+        now_ns: i64,
+    ) -> bool {
+        let taken = self.kept.contains_key(&(id, keep.key.to_owned()));
+        let Some(it) = self.live_mut(id).filter(|it| it.row.head == seen && !taken) else { return false };
+        if let Some(cwd) = cwd {
+            cwd.clone_into(&mut it.row.cwd);
+        }
+        let version = it.row.version;
+        self.keep(id, keep, version, seen, now_ns);
+        true
+    }
+
+    pub(super) fn forget(&mut self, before_ns: i64, limit: u32) -> u64 {
+        let mut old: Vec<_> = self.kept.iter().filter(|(_, (_, at))| *at < before_ns).collect();
+        old.sort_by_key(|(_, (_, at))| *at);
+        let old: Vec<_> = old.into_iter().take(limit as usize).map(|(key, _)| key.clone()).collect();
+        for key in &old {
+            self.kept.remove(key);
+        }
+        old.len() as u64
     }
 
     /// What the log says of an exec of a sandbox: its version, and its row.
