@@ -15,6 +15,7 @@ use crate::ids::{Caller, SandboxId};
 pub mod bash;
 mod commands;
 pub mod guards;
+pub mod host;
 pub mod output;
 pub mod pool;
 #[cfg(target_os = "linux")]
@@ -26,6 +27,7 @@ pub use output::{Captured, LiveEvent, Output, OutputChunk, Stream};
 #[cfg(target_os = "linux")]
 pub use process::{ProcessInterpreter, Workers};
 
+use host::{Host, Permissions};
 use stop::{Cause, Stop};
 
 /// A script and all it may see.
@@ -61,6 +63,10 @@ pub struct Job {
     pub content: Arc<dyn ContentSource>,
     /// Where output goes.
     pub output: Arc<Output>,
+    /// What the sandbox allows beyond files.
+    pub permissions: Permissions,
+    /// Who answers what the script asks for.
+    pub host: Arc<dyn Host>,
 }
 
 /// How a script ended. Only `Exited` may be committed.

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tracing::Instrument;
 
+use crate::exec::host::{NoHost, Permissions};
 use crate::exec::{End, Ended, Job, Output};
 use crate::fs::{ContentSource, Errno, Fatal, Mode, NodeBody};
 use crate::metrics::metrics;
@@ -72,6 +73,12 @@ impl Inner {
             quota: self.settings.quota,
             content: run.content,
             output: run.output.clone(),
+            permissions: Permissions {
+                python: run.row.python,
+                javascript: run.row.javascript,
+                network: run.row.network.is_some(),
+            },
+            host: Arc::new(NoHost),
         };
         let running = match run.guard {
             Some(guard) => guard.start(stop)?,

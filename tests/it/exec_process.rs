@@ -232,7 +232,7 @@ def take():
 def frame(kind, payload):
     line.sendall(struct.pack('<IB', len(payload) + 1, kind) + payload)
 take()
-frame(5, b'\\x92\\x92\\x01\\xc3\\xce' + struct.pack('>I', os.getpid()))
+frame(6, b'\\x92\\x92\\x01\\xc3\\xce' + struct.pack('>I', os.getpid()))
 take()
 {says}
 time.sleep(50)
@@ -246,7 +246,7 @@ time.sleep(50)
 /// A frame `Ended` of a script that ended well, with this change set in MessagePack.
 fn ended(delta: &str) -> String {
     // Ending, directory, microseconds, warnings, change set, known contents, worn.
-    format!(r"frame(11, b'\x97\x81\xa6Exited\x00\xa1/\x01\x90' + {delta} + b'\x90\xc2')")
+    format!(r"frame(13, b'\x97\x81\xa6Exited\x00\xa1/\x01\x90' + {delta} + b'\x90\xc2')")
 }
 
 #[tokio::test]
@@ -260,15 +260,15 @@ async fn a_worker_that_is_not_what_it_should_be_is_killed_and_nothing_is_applied
         ("nothing, and dies by a signal", "os.kill(os.getpid(), 9)".to_owned(), DIED),
         ("no frame", r"line.sendall(b'HTTP/1.1 200 OK\r\n\r\n')".to_owned(), WRONG),
         ("a frame without end", r"line.sendall(b'\xff\xff\xff\xff\x0a' + bytes(100000))".to_owned(), WRONG),
-        ("output that is too long", "frame(6, bytes(1 << 20))".to_owned(), WRONG),
+        ("output that is too long", "frame(7, bytes(1 << 20))".to_owned(), WRONG),
         ("a kind that only servers say", "frame(3, b'x')".to_owned(), WRONG),
-        ("no message", r"frame(11, b'\xc1\xc1')".to_owned(), WRONG),
-        ("a list of four billion", r"frame(11, b'\x97\xdd\xff\xff\xff\xff')".to_owned(), WRONG),
-        ("a content without its hash", "frame(10, b'short')".to_owned(), WRONG),
-        ("more content than a script may hold", "while True: frame(10, bytes(64 << 20))".to_owned(), WRONG),
+        ("no message", r"frame(13, b'\xc1\xc1')".to_owned(), WRONG),
+        ("a list of four billion", r"frame(13, b'\x97\xdd\xff\xff\xff\xff')".to_owned(), WRONG),
+        ("a content without its hash", "frame(12, b'short')".to_owned(), WRONG),
+        ("more content than a script may hold", "while True: frame(12, bytes(64 << 20))".to_owned(), WRONG),
         (
             "a question for a content of nobody",
-            r"frame(8, b'\x92\x03\xc4\x20' + bytes(32))".to_owned(),
+            r"frame(9, b'\x92\x03\xc4\x20' + bytes(32))".to_owned(),
             WRONG,
         ),
         ("a file without a name", ended(&format!(r"{} + b'\x90\x90'", file("\\x09"))), WRONG),

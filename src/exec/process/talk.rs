@@ -17,6 +17,9 @@ use crate::ids::Sha256;
 /// Bytes of rows and text with which a script may end.
 const LONGEST_END: usize = 128 << 20;
 
+/// Bytes of a question beside the body of a request.
+const LONGEST_HEAD: usize = 1 << 20;
+
 /// A script and the worker that runs it.
 pub(super) struct Talk<'a> {
     line: &'a mut Line,
@@ -48,6 +51,7 @@ impl<'a> Talk<'a> {
             args: job.args.clone(),
             mode: job.mode,
             quota: job.quota,
+            permissions: job.permissions,
             output_limit: job.output.limit() as u64,
         };
         let run = Run { number, tree, live: job.output.is_live(), script };
@@ -59,9 +63,10 @@ impl<'a> Talk<'a> {
         let longest = move |kind| match kind {
             Kind::Stdout | Kind::Stderr => super::PIECE,
             Kind::Ask | Kind::Latched => 16 << 10,
+            Kind::Question => file_bytes.saturating_add(LONGEST_HEAD),
             Kind::Blob => file_bytes.saturating_add(32),
             Kind::Ended => LONGEST_END,
-            Kind::Prepare | Kind::Stdin | Kind::Run | Kind::Content | Kind::Ready => 0,
+            Kind::Prepare | Kind::Stdin | Kind::Run | Kind::Content | Kind::Reply | Kind::Ready => 0,
         };
         loop {
             let (kind, payload) = self.line.next(longest).await?;
@@ -69,6 +74,12 @@ impl<'a> Talk<'a> {
                 Kind::Stdout => job.output.write(Stream::Stdout, &payload).await,
                 Kind::Stderr => job.output.write(Stream::Stderr, &payload).await,
                 Kind::Ask => self.answer(&wire::parse(&payload)?).await?,
+                Kind::Question => {
+                    let reply = job.host.ask(wire::parse(&payload)?).await;
+                    let mut answer = Vec::new();
+                    wire::say(&mut answer, Kind::Reply, &reply)?;
+                    self.line.send(&answer).await?;
+                }
                 Kind::Latched => {
                     let ending: Ending = wire::parse(&payload)?;
                     self.latched.set(ending.end(|| End::Failed("the script was cut off".into())));
@@ -83,7 +94,7 @@ impl<'a> Talk<'a> {
                     };
                     return Ok((ended, claim));
                 }
-                Kind::Prepare | Kind::Stdin | Kind::Run | Kind::Content | Kind::Ready => {
+                Kind::Prepare | Kind::Stdin | Kind::Run | Kind::Content | Kind::Reply | Kind::Ready => {
                     return Err(wire::bad("a frame that no server takes"));
                 }
             }

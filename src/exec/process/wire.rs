@@ -14,10 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::guards::Closed;
 use crate::exec::End;
+use crate::exec::host::Permissions;
 use crate::fs::{Delta, Fatal, Mode, Quota};
 use crate::ids::{Ino, Sha256};
 
-/// Kinds of frames. The first four go to the worker.
+/// Kinds of frames. Those before `Ready` go to the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Kind {
@@ -29,6 +30,8 @@ pub(super) enum Kind {
     Run,
     /// The answer to an [`Ask`]: one byte, 1 if the content is there, then the content.
     Content,
+    /// The answer to a [`Kind::Question`]: [`crate::exec::host::Reply`].
+    Reply,
     /// [`Ready`].
     Ready,
     /// Bytes of standard output.
@@ -37,6 +40,8 @@ pub(super) enum Kind {
     Stderr,
     /// [`Ask`].
     Ask,
+    /// [`crate::exec::host::Question`].
+    Question,
     /// [`Ending`]: the script is about to be cut off by itself, for this reason.
     Latched,
     /// A new content: 32 bytes of hash, then its bytes.
@@ -45,15 +50,17 @@ pub(super) enum Kind {
     Ended,
 }
 
-const KINDS: [Kind; 11] = [
+const KINDS: [Kind; 13] = [
     Kind::Prepare,
     Kind::Stdin,
     Kind::Run,
     Kind::Content,
+    Kind::Reply,
     Kind::Ready,
     Kind::Stdout,
     Kind::Stderr,
     Kind::Ask,
+    Kind::Question,
     Kind::Latched,
     Kind::Blob,
     Kind::Ended,
@@ -108,6 +115,7 @@ pub(super) struct Script {
     pub(super) args: Vec<String>,
     pub(super) mode: Mode,
     pub(super) quota: Quota,
+    pub(super) permissions: Permissions,
     /// Bytes a stream after which output is dropped.
     pub(super) output_limit: u64,
 }

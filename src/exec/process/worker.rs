@@ -19,6 +19,7 @@ use super::outbox::Outbox;
 use super::priority;
 use super::wire::{self, Ended, Ending, Kind, ORDER, Order, Prepare, Ready, Run, Script, TreeUpdate};
 use crate::exec::bash::{prepare, run_here};
+use crate::exec::host::{Host, Question, Reply};
 use crate::exec::pool::{STACK_BYTES, Seat};
 use crate::exec::stop::{Cause, Stop};
 use crate::exec::{Job, Output, Stream};
@@ -228,6 +229,8 @@ impl Scripts {
             quota: script.quota,
             content: contents.clone(),
             output: Arc::new(Output::forward(limit, Box::new(forward))),
+            permissions: script.permissions,
+            host: Arc::new(Asks { inbox: self.inbox.clone(), outbox: self.outbox.clone() }),
         }
     }
 
@@ -248,6 +251,29 @@ impl Scripts {
             }
         }
         Ok(known)
+    }
+}
+
+/// Questions to the server. The script's thread waits: there is nothing else for it to do.
+struct Asks {
+    inbox: Arc<Inbox>,
+    outbox: Arc<Outbox>,
+}
+
+impl Asks {
+    fn answer(&self, question: &Question) -> io::Result<Reply> {
+        self.outbox.say(Kind::Question, question)?;
+        match wire::read(&mut *self.inbox.lock().unwrap_or_else(PoisonError::into_inner))? {
+            Some((Kind::Reply, payload)) => wire::parse(&payload),
+            _ => Err(wire::bad("no reply came")),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Host for Asks {
+    async fn ask(&self, question: Question) -> Reply {
+        self.answer(&question).unwrap_or_else(|error| Reply::Refused(error.to_string()))
     }
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sqlfs::clock;
+use sqlfs::exec::host::{NoHost, Permissions};
 use sqlfs::exec::{
     BashInterpreter, Captured, Control, Ended, Interpreter, Job, Output, ProcessInterpreter, Workers,
 };
@@ -135,6 +136,8 @@ impl Sandbox {
             quota: QUOTA,
             content: self.contents.clone(),
             output: Arc::new(Output::buffered(16 << 20)),
+            permissions: Permissions::default(),
+            host: Arc::new(NoHost),
         }
     }
 
