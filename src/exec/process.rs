@@ -48,11 +48,16 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 /// A script that computes for longer goes behind all others, see `priority`.
 const SHORT: Duration = Duration::from_millis(20);
 
+/// The same where its worker cannot come back and has to be replaced afterwards.
+const SHORT_FOR_GOOD: Duration = Duration::from_millis(100);
+
 /// Runs bash scripts in processes of their own. Cheap to clone.
 #[derive(Clone)]
 pub struct ProcessInterpreter {
     places: Arc<Semaphore>,
     pool: Arc<Pool>,
+    /// How long a script goes before others.
+    short: Duration,
 }
 
 /// How workers are made.
@@ -82,7 +87,8 @@ impl ProcessInterpreter {
         let prepare = Prepare { quota: workers.quota, memory: workers.memory };
         let pool = Pool::new(workers.program, prepare, workers.waiting);
         pool.refill();
-        Self { places: Arc::new(Semaphore::new(workers.running.max(1))), pool }
+        let short = if priority::can_restore() { SHORT } else { SHORT_FOR_GOOD };
+        Self { places: Arc::new(Semaphore::new(workers.running.max(1))), pool, short }
     }
 }
 
@@ -145,13 +151,16 @@ impl ProcessInterpreter {
             let line = &mut warm.worker.line;
             let mut talk = pin!(Talk::new(line, job, &latched, &self.pool.counts).run(number, since));
             let mut watch = Watch::new(started + job.timeout);
-            let mut lower_at = Some(started + SHORT);
+            let used_before = priority::used(warm.worker.thread);
+            let mut look_at = Some(started + self.short);
             let mut lowered = false;
             loop {
                 tokio::select! {
                     biased;
                     said = &mut talk => break (Some(said), lowered),
                     () = stop.told(), if !watch.told => {
+                        // To end takes a moment of the processor.
+                        lowered = lowered && !priority::restore(warm.worker.thread);
                         let order = if stop.cause() == Some(Cause::TimedOut) { Order::Timeout } else { Order::Cancel };
                         warm.worker.orders.give(order, number);
                         watch.told_now();
@@ -162,9 +171,12 @@ impl ProcessInterpreter {
                         Due::Interrupt => warm.worker.orders.give(Order::Interrupt, number),
                         Due::Kill => break (None, lowered),
                     },
-                    () = sleep(lower_at), if lower_at.is_some() => {
-                        lower_at = None;
-                        lowered = priority::lower(warm.worker.thread);
+                    () = sleep(look_at), if look_at.is_some() => {
+                        let used = priority::used(warm.worker.thread).saturating_sub(used_before);
+                        let left = self.short.saturating_sub(used);
+                        // One that sleeps is looked at ever more rarely.
+                        look_at = (!left.is_zero()).then(|| clock::now() + left.max(started.elapsed()));
+                        lowered = look_at.is_none() && priority::lower(warm.worker.thread);
                     }
                 }
             }
