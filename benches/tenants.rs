@@ -182,16 +182,23 @@ impl Noise {
     }
 
     /// How many were refused.
-    fn stop(self) -> u64 {
+    fn stop(mut self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
-        if let Some(mut busy) = self.busy {
+        for thread in self.threads.drain(..) {
+            thread.join().expect("a client");
+        }
+        self.refused.load(Ordering::Relaxed)
+    }
+}
+
+/// Also when a measurement fails: what it has started would go on for ever.
+impl Drop for Noise {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(mut busy) = self.busy.take() {
             let group = format!("-{}", busy.id());
             let _ = std::process::Command::new("kill").args(["-KILL", "--", &group]).status();
             let _ = busy.wait();
         }
-        for thread in self.threads {
-            thread.join().expect("a client");
-        }
-        self.refused.load(Ordering::Relaxed)
     }
 }

@@ -151,8 +151,7 @@ impl ProcessInterpreter {
             let line = &mut warm.worker.line;
             let mut talk = pin!(Talk::new(line, job, &latched, &self.pool.counts).run(number, since));
             let mut watch = Watch::new(started + job.timeout);
-            let used_before = priority::used(warm.worker.thread);
-            let mut look_at = Some(started + self.short);
+            let (mut look_at, mut used_then) = (Some(started + self.short), None);
             let mut lowered = false;
             loop {
                 tokio::select! {
@@ -172,8 +171,10 @@ impl ProcessInterpreter {
                         Due::Kill => break (None, lowered),
                     },
                     () = sleep(look_at), if look_at.is_some() => {
-                        let used = priority::used(warm.worker.thread).saturating_sub(used_before);
-                        let left = self.short.saturating_sub(used);
+                        // Scripts that are over before the first look cost none.
+                        let used = priority::used(warm.worker.thread);
+                        let since = used.saturating_sub(*used_then.get_or_insert(used));
+                        let left = self.short.saturating_sub(since);
                         // One that sleeps is looked at ever more rarely.
                         look_at = (!left.is_zero()).then(|| clock::now() + left.max(started.elapsed()));
                         lowered = look_at.is_none() && priority::lower(warm.worker.thread);
@@ -206,7 +207,9 @@ impl ProcessInterpreter {
                     Err(_) => told(),
                     Ok(()) => latched.end().unwrap_or_else(|| death.end(memory)),
                 };
-                tracing::warn!(%error, ?death, ?end, "a worker process ended in a script");
+                if death == child::Death::Unknown {
+                    tracing::error!(%error, ?end, "a worker process ended in a script");
+                }
                 return cut_off(end, job, started.elapsed());
             }
         };

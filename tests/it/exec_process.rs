@@ -10,12 +10,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde_json::json;
 use sqlfs::clock;
 use sqlfs::exec::{Control, End, Ended, Interpreter, ProcessInterpreter, Workers};
 use sqlfs::fs::Mode;
 use sqlfs::ids::Owner;
 
 use crate::support::scripts::{Sandbox, workers};
+use crate::support::server::send_signal;
+use crate::support::{Server, TestStore};
 
 fn interpreter(change: impl FnOnce(&mut Workers)) -> ProcessInterpreter {
     let mut workers = workers(4);
@@ -160,20 +163,24 @@ fn own_name(dir: &Path) -> PathBuf {
 
 /// The processes of that name that this one has started and that live.
 fn children(dir: &Path) -> BTreeSet<u32> {
-    let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
-    let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();
-    let all = tasks
-        .flat_map(|task| of(task).split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>());
     let is_ours = |pid: &u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         line.starts_with(dir.as_os_str().as_encoded_bytes())
     };
-    all.filter(is_ours).collect()
+    children_of("self").into_iter().filter(is_ours).collect()
+}
+
+/// The processes that this one has started and that live.
+fn children_of(process: &str) -> BTreeSet<u32> {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
+    let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();
+    let all = |text: String| text.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>();
+    tasks.flat_map(|task| all(of(task))).collect()
 }
 
 /// Scripts that are inside one command for long.
 const BUSY: [&str; 6] = [
-    "seq 4000000 | sort -r | sort -n | sort -r > /dev/null",
+    "for i in {1..40}; do seq 100000; done | sort -r | sort -n | sort -r > /dev/null",
     "jq -n 'last(range(1e12))'",
     "awk 'BEGIN { while (1) i++ }'",
     "head -c 3000000 /dev/zero | tr '\\0' a > f; grep -E '(a|aa)*(a|aa)*(a|aa)*b' f; grep -P '(a+)+$x' f; sleep 9",
@@ -333,4 +340,65 @@ async fn workers_end_with_their_interpreter() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     assert!(children(dir.path()).is_empty());
+}
+
+/// Clock ticks of processor time that a process has used.
+fn ticks(pid: u32) -> u64 {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+    fields.skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum()
+}
+
+/// Over HTTP, as a client sees it.
+#[tokio::test]
+async fn the_death_of_a_worker_is_the_end_of_one_exec() {
+    let memory = [("WORKER_MEMORY_BYTES", "160000000"), ("EXEC_MEMORY_BYTES", "64000000")];
+    let server = Server::start_with(TestStore::sqlite(), &memory).await;
+    let (victim, neighbour) = (server.api_as("victim").await, server.api_as("neighbour").await);
+    let (one, other) = (victim.create().await, neighbour.create().await);
+    victim.exec(&one, "echo kept > f").await;
+    let wait = tokio::spawn({
+        let neighbour = neighbour.clone();
+        let script =
+            "echo a > f; until [ -e /tmp/no ] || ((++i > 300)); do sleep 0.01; done; echo b >> f; cat f";
+        async move { neighbour.stdout(&other, script).await }
+    });
+    let mut events = victim
+        .live(
+            &one,
+            &json!({ "script": "echo lost > f; echo begun; while :; do :; done", "timeoutMs": 60000 }),
+        )
+        .await;
+    assert_eq!(events.next().await.expect("an event").name, "stdout");
+    // Its worker is the one that computes.
+    let busy = loop {
+        let mut workers: Vec<_> =
+            children_of(&server.pid().to_string()).into_iter().map(|pid| (ticks(pid), pid)).collect();
+        workers.sort_unstable();
+        if let [.., (second, _), (first, pid)] = workers[..]
+            && first > second + 20
+        {
+            break pid;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    send_signal(busy, libc::SIGKILL);
+    let end = events.next().await.expect("an end");
+    assert_eq!(
+        (end.name.as_str(), &end.data["code"], &end.data["applied"]),
+        ("error", &json!("INTERNAL"), &json!("no")),
+        "{end:?}"
+    );
+    // Nothing of it is there, the next exec works, and nobody else noticed.
+    assert_eq!(victim.stdout(&one, "cat f").await, "kept\n");
+    assert_eq!(wait.await.unwrap(), "a\nb\n");
+    // The same for a script that kills its own worker: by memory.
+    let body = json!({ "script": "echo x > f; awk 'BEGIN { for (;;) a[i++] = i }'; echo y > g" });
+    let reply = victim.try_exec(&one, &body).await;
+    assert_eq!(
+        (reply.status.as_u16(), reply.json()["code"].as_str()),
+        (507, Some("MEMORY_LIMIT")),
+        "{reply:?}"
+    );
+    assert_eq!(victim.stdout(&one, "cat f; ls").await, "kept\nf\n");
 }

@@ -142,10 +142,14 @@ impl Server {
         self.api_as("tester").await
     }
 
+    /// The process.
+    pub fn pid(&self) -> u32 {
+        self.running.as_ref().expect("the server runs").child.id()
+    }
+
     /// Sends a signal to the process.
     pub fn signal(&self, signal: i32) {
-        let pid = self.running.as_ref().expect("the server runs").child.id();
-        send_signal(pid, signal);
+        send_signal(self.pid(), signal);
     }
 
     /// `kill -9`, and waits for its end.
