@@ -396,7 +396,7 @@ async fn the_death_of_a_worker_is_the_end_of_one_exec() {
     let body = json!({ "script": "echo x > f; awk 'BEGIN { for (;;) a[i++] = i }'; echo y > g" });
     let reply = victim.try_exec(&one, &body).await;
     assert_eq!(
-        (reply.status.as_u16(), reply.json()["code"].as_str()),
+        (reply.status, reply.json()["code"].as_str()),
         (507, Some("MEMORY_LIMIT")),
         "{reply:?}"
     );
