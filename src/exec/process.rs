@@ -156,10 +156,11 @@ impl ProcessInterpreter {
             loop {
                 tokio::select! {
                     biased;
-                    said = &mut talk => break (Some(said), lowered),
+                    said = &mut talk => break (Some(said), lowered, used_then),
                     () = stop.told(), if !watch.told => {
                         // To end takes a moment of the processor.
                         lowered = lowered && !priority::restore(warm.worker.thread);
+                        used_then = Some(priority::used(warm.worker.thread));
                         let order = if stop.cause() == Some(Cause::TimedOut) { Order::Timeout } else { Order::Cancel };
                         warm.worker.orders.give(order, number);
                         watch.told_now();
@@ -168,9 +169,9 @@ impl ProcessInterpreter {
                     () = tokio::time::sleep_until(watch.next()) => match watch.due() {
                         Due::Timeout => stop.stop(Cause::TimedOut),
                         Due::Interrupt => warm.worker.orders.give(Order::Interrupt, number),
-                        Due::Kill => break (None, lowered),
+                        Due::Kill => break (None, lowered, used_then),
                     },
-                    () = sleep(look_at), if look_at.is_some() => {
+                    () = sleep(look_at), if look_at.is_some() && !watch.told => {
                         // Scripts that are over before the first look cost none.
                         let used = priority::used(warm.worker.thread);
                         let since = used.saturating_sub(*used_then.get_or_insert(used));
@@ -182,19 +183,17 @@ impl ProcessInterpreter {
                 }
             }
         };
-        let (said, lowered) = outcome;
+        let (said, lowered, used_then) = outcome;
         let told = || match stop.cause() {
             Some(Cause::TimedOut) => End::TimedOut,
             _ => End::Cancelled,
         };
         let (said, claim) = match said {
             Some(Ok(said)) => said,
-            // Dropping the worker kills it.
             None => {
-                self.pool.counts.lost.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(cause = ?stop.cause(), "a script does not end and its worker process is killed");
-                drop(warm);
-                return cut_off(latched.end().unwrap_or_else(told), job, started.elapsed());
+                let ended = cut_off(latched.end().unwrap_or_else(told), job, started.elapsed());
+                self.pool.wind_down(warm, job.quota, used_then.filter(|_| !lowered));
+                return ended;
             }
             Some(Err(error)) if error.kind() == std::io::ErrorKind::InvalidData => {
                 return wrong_answer(&error.to_string(), job, started.elapsed());

@@ -395,10 +395,6 @@ async fn the_death_of_a_worker_is_the_end_of_one_exec() {
     // The same for a script that kills its own worker: by memory.
     let body = json!({ "script": "echo x > f; awk 'BEGIN { for (;;) a[i++] = i }'; echo y > g" });
     let reply = victim.try_exec(&one, &body).await;
-    assert_eq!(
-        (reply.status, reply.json()["code"].as_str()),
-        (507, Some("MEMORY_LIMIT")),
-        "{reply:?}"
-    );
+    assert_eq!((reply.status, reply.json()["code"].as_str()), (507, Some("MEMORY_LIMIT")), "{reply:?}");
     assert_eq!(victim.stdout(&one, "cat f; ls").await, "kept\nf\n");
 }

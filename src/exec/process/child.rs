@@ -31,6 +31,8 @@ const ROOM: usize = 64 << 10;
 pub(super) struct Line {
     data: UnixStream,
     received: BytesMut,
+    /// A message is on its way: whoever was sending it and went away has left a part of it.
+    sending: bool,
 }
 
 /// The orders to a worker.
@@ -83,7 +85,11 @@ impl Worker {
         let tasks = format!("/proc/{}/task", child.id());
         let process = Process { child: Some(child), last_words, counts };
         data.set_nonblocking(true)?;
-        let mut line = Line { data: UnixStream::from_std(data)?, received: BytesMut::with_capacity(ROOM) };
+        let mut line = Line {
+            data: UnixStream::from_std(data)?,
+            received: BytesMut::with_capacity(ROOM),
+            sending: false,
+        };
         let mut first = Vec::new();
         wire::say(&mut first, Kind::Prepare, prepare)?;
         line.send(&first).await?;
@@ -126,7 +132,15 @@ impl Worker {
 impl Line {
     /// Sends bytes, whole.
     pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.data.write_all(bytes).await
+        self.sending = true;
+        self.data.write_all(bytes).await?;
+        self.sending = false;
+        Ok(())
+    }
+
+    /// Whether messages begin where they should, so that others can follow.
+    pub(super) fn is_whole(&self) -> bool {
+        !self.sending
     }
 
     /// The next frame, its payload not longer than `longest` says for its kind. An error

@@ -3,17 +3,28 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::child::Worker;
 use super::guards::Closed;
+use super::priority;
+use super::talk::drain;
 use super::wire::Prepare;
-use crate::fs::Tree;
+use crate::clock;
+use crate::fs::{Quota, Tree};
 use crate::ids::{Caller, SandboxId};
 
 /// Workers that are made ahead.
 const SPARE: usize = 2;
+
+/// Processor time that a script may take to end after it was told to.
+const TO_END: Duration = Duration::from_millis(30);
+
+/// The same by the clock, on a machine that is busy with other things.
+const LONGEST_END: Duration = Duration::from_secs(1);
 
 /// A worker and what it has seen.
 pub(super) struct Warm {
@@ -105,6 +116,37 @@ impl Pool {
         let oldest = if waiting.warm.len() > self.keep { Some(waiting.warm.remove(0)) } else { None };
         drop(waiting);
         drop(oldest);
+    }
+
+    /// Ends the script of a worker whose caller has had the answer. A script that only waits
+    /// for the processor may come to its end; `used`: processor time of its thread when it was
+    /// told to, `None` if the worker is not worth waiting for. Otherwise it is killed.
+    pub(super) fn wind_down(self: &Arc<Self>, mut warm: Warm, quota: Quota, used: Option<Duration>) {
+        let (thread, pool) = (warm.worker.thread, self.clone());
+        let stuck = move || used.is_none_or(|used| priority::used(thread).saturating_sub(used) > TO_END);
+        if stuck() || !warm.worker.line.is_whole() {
+            return self.kill(warm);
+        }
+        let until = clock::now() + LONGEST_END;
+        tokio::spawn(async move {
+            let ended = {
+                let mut drain = pin!(drain(&mut warm.worker.line, &quota));
+                loop {
+                    tokio::select! {
+                        biased;
+                        ended = &mut drain => break ended.is_ok_and(|worn| !worn),
+                        () = tokio::time::sleep(TO_END) => if stuck() || clock::now() > until { break false },
+                    }
+                }
+            };
+            if ended { pool.give_back(warm) } else { pool.kill(warm) }
+        });
+    }
+
+    fn kill(&self, warm: Warm) {
+        self.counts.lost.fetch_add(1, Ordering::Relaxed);
+        tracing::debug!("a script does not end and its worker process is killed");
+        drop(warm);
     }
 
     /// Starts workers ahead, as far as they are missing.

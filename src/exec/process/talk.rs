@@ -10,8 +10,9 @@ use super::check::Claim;
 use super::child::Line;
 use super::pool::Counts;
 use super::wire::{self, Ask, Ended, Ending, Kind, Run, Script, TreeUpdate};
+use crate::exec::host::Reply;
 use crate::exec::{End, Job, Stream};
-use crate::fs::Node;
+use crate::fs::{Node, Quota};
 use crate::ids::Sha256;
 
 /// Bytes of rows and text with which a script may end.
@@ -19,6 +20,37 @@ const LONGEST_END: usize = 128 << 20;
 
 /// Bytes of a question beside the body of a request.
 const LONGEST_HEAD: usize = 1 << 20;
+
+/// Takes what still comes from a script that was cut off, for nobody, until it has ended.
+/// Returns whether its worker is worn.
+pub(super) async fn drain(line: &mut Line, quota: &Quota) -> io::Result<bool> {
+    loop {
+        let (kind, payload) = line.next(longest(quota)).await?;
+        let mut answer = Vec::new();
+        match kind {
+            Kind::Ended => return Ok(wire::parse::<Ended>(&payload)?.worn),
+            Kind::Ask => wire::put(&mut answer, Kind::Content, &[&[0]])?,
+            Kind::Question => {
+                wire::say(&mut answer, Kind::Reply, &Reply::Refused("the script was cut off".to_owned()))?;
+            }
+            _ => continue,
+        }
+        line.send(&answer).await?;
+    }
+}
+
+/// The longest payload that a worker may send, by kind.
+fn longest(quota: &Quota) -> impl Fn(Kind) -> usize + use<> {
+    let file_bytes = usize::try_from(quota.file_bytes).unwrap_or(usize::MAX);
+    move |kind| match kind {
+        Kind::Stdout | Kind::Stderr => super::PIECE,
+        Kind::Ask | Kind::Latched => 16 << 10,
+        Kind::Question => file_bytes.saturating_add(LONGEST_HEAD),
+        Kind::Blob => file_bytes.saturating_add(32),
+        Kind::Ended => LONGEST_END,
+        Kind::Prepare | Kind::Stdin | Kind::Run | Kind::Content | Kind::Reply | Kind::Ready => 0,
+    }
+}
 
 /// A script and the worker that runs it.
 pub(super) struct Talk<'a> {
@@ -59,17 +91,9 @@ impl<'a> Talk<'a> {
         self.counts.sent_bytes.fetch_add(first.len() as u64, Ordering::Relaxed);
         self.line.send(&first).await?;
         drop(first);
-        let file_bytes = usize::try_from(job.quota.file_bytes).unwrap_or(usize::MAX);
-        let longest = move |kind| match kind {
-            Kind::Stdout | Kind::Stderr => super::PIECE,
-            Kind::Ask | Kind::Latched => 16 << 10,
-            Kind::Question => file_bytes.saturating_add(LONGEST_HEAD),
-            Kind::Blob => file_bytes.saturating_add(32),
-            Kind::Ended => LONGEST_END,
-            Kind::Prepare | Kind::Stdin | Kind::Run | Kind::Content | Kind::Reply | Kind::Ready => 0,
-        };
+        let longest = longest(&job.quota);
         loop {
-            let (kind, payload) = self.line.next(longest).await?;
+            let (kind, payload) = self.line.next(&longest).await?;
             match kind {
                 Kind::Stdout => job.output.write(Stream::Stdout, &payload).await,
                 Kind::Stderr => job.output.write(Stream::Stderr, &payload).await,
