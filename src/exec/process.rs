@@ -46,7 +46,10 @@ const GRACE: Duration = Duration::from_millis(60);
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// A script that computes for longer goes behind all others, see `priority`.
-const SHORT: Duration = Duration::from_millis(20);
+const SHORT: Duration = Duration::from_millis(10);
+
+/// A script that has computed for less has slept, mostly.
+const NOTHING: Duration = Duration::from_millis(2);
 
 /// The same where its worker cannot come back and has to be replaced afterwards.
 const SHORT_FOR_GOOD: Duration = Duration::from_millis(100);
@@ -151,16 +154,17 @@ impl ProcessInterpreter {
             let line = &mut warm.worker.line;
             let mut talk = pin!(Talk::new(line, job, &latched, &self.pool.counts).run(number, since));
             let mut watch = Watch::new(started + job.timeout);
-            let (mut look_at, mut used_then) = (Some(started + self.short), None);
+            let mut look_at = Some(started + self.short);
+            let (before, mut told_at) = (warm.worker.used, None);
             let mut lowered = false;
             loop {
                 tokio::select! {
                     biased;
-                    said = &mut talk => break (Some(said), lowered, used_then),
+                    said = &mut talk => break (Some(said), lowered, told_at),
                     () = stop.told(), if !watch.told => {
                         // To end takes a moment of the processor.
                         lowered = lowered && !priority::restore(warm.worker.thread);
-                        used_then = Some(priority::used(warm.worker.thread));
+                        told_at = Some(priority::used(warm.worker.thread));
                         let order = if stop.cause() == Some(Cause::TimedOut) { Order::Timeout } else { Order::Cancel };
                         warm.worker.orders.give(order, number);
                         watch.told_now();
@@ -169,21 +173,20 @@ impl ProcessInterpreter {
                     () = tokio::time::sleep_until(watch.next()) => match watch.due() {
                         Due::Timeout => stop.stop(Cause::TimedOut),
                         Due::Interrupt => warm.worker.orders.give(Order::Interrupt, number),
-                        Due::Kill => break (None, lowered, used_then),
+                        Due::Kill => break (None, lowered, told_at),
                     },
                     () = sleep(look_at), if look_at.is_some() && !watch.told => {
-                        // Scripts that are over before the first look cost none.
-                        let used = priority::used(warm.worker.thread);
-                        let since = used.saturating_sub(*used_then.get_or_insert(used));
-                        let left = self.short.saturating_sub(since);
+                        let used = priority::used(warm.worker.thread).saturating_sub(before);
+                        let left = self.short.saturating_sub(used);
                         // One that sleeps is looked at ever more rarely.
-                        look_at = (!left.is_zero()).then(|| clock::now() + left.max(started.elapsed()));
+                        let pause = if used < NOTHING { started.elapsed() } else { left.max(NOTHING) };
+                        look_at = (!left.is_zero()).then(|| clock::now() + pause);
                         lowered = look_at.is_none() && priority::lower(warm.worker.thread);
                     }
                 }
             }
         };
-        let (said, lowered, used_then) = outcome;
+        let (said, lowered, told_at) = outcome;
         let told = || match stop.cause() {
             Some(Cause::TimedOut) => End::TimedOut,
             _ => End::Cancelled,
@@ -192,7 +195,7 @@ impl ProcessInterpreter {
             Some(Ok(said)) => said,
             None => {
                 let ended = cut_off(latched.end().unwrap_or_else(told), job, started.elapsed());
-                self.pool.wind_down(warm, job.quota, used_then.filter(|_| !lowered));
+                self.pool.wind_down(warm, job.quota, told_at.filter(|_| !lowered));
                 return ended;
             }
             Some(Err(error)) if error.kind() == std::io::ErrorKind::InvalidData => {
@@ -212,6 +215,7 @@ impl ProcessInterpreter {
                 return cut_off(end, job, started.elapsed());
             }
         };
+        warm.worker.used = said.used;
         let duration = Duration::from_micros(said.duration_us).min(started.elapsed());
         let worn = said.worn || (lowered && !priority::restore(warm.worker.thread));
         let end = said.ending.end(told);

@@ -239,7 +239,7 @@ def take():
 def frame(kind, payload):
     line.sendall(struct.pack('<IB', len(payload) + 1, kind) + payload)
 take()
-frame(6, b'\\x92\\x92\\x01\\xc3\\xce' + struct.pack('>I', os.getpid()))
+frame(6, b'\\x93\\x92\\x01\\xc3\\xce' + struct.pack('>I', os.getpid()) + b'\\x92\\x00\\x00')
 take()
 {says}
 time.sleep(50)
@@ -253,7 +253,7 @@ time.sleep(50)
 /// A frame `Ended` of a script that ended well, with this change set in MessagePack.
 fn ended(delta: &str) -> String {
     // Ending, directory, microseconds, warnings, change set, known contents, worn.
-    format!(r"frame(13, b'\x97\x81\xa6Exited\x00\xa1/\x01\x90' + {delta} + b'\x90\xc2')")
+    format!(r"frame(13, b'\x98\x81\xa6Exited\x00\xa1/\x01\x92\x00\x00\x90' + {delta} + b'\x90\xc2')")
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn a_worker_that_is_not_what_it_should_be_is_killed_and_nothing_is_applied
         ("output that is too long", "frame(7, bytes(1 << 20))".to_owned(), WRONG),
         ("a kind that only servers say", "frame(3, b'x')".to_owned(), WRONG),
         ("no message", r"frame(13, b'\xc1\xc1')".to_owned(), WRONG),
-        ("a list of four billion", r"frame(13, b'\x97\xdd\xff\xff\xff\xff')".to_owned(), WRONG),
+        ("a list of four billion", r"frame(13, b'\x98\xdd\xff\xff\xff\xff')".to_owned(), WRONG),
         ("a content without its hash", "frame(12, b'short')".to_owned(), WRONG),
         ("more content than a script may hold", "while True: frame(12, bytes(64 << 20))".to_owned(), WRONG),
         (

@@ -44,6 +44,8 @@ pub(super) struct Worker {
     pub(super) orders: Orders,
     /// The thread that its scripts run on.
     pub(super) thread: i32,
+    /// Processor time of that thread when it was last idle.
+    pub(super) used: Duration,
     /// Guards that hold.
     pub(super) closed: Closed,
     process: Process,
@@ -94,7 +96,7 @@ impl Worker {
         wire::say(&mut first, Kind::Prepare, prepare)?;
         line.send(&first).await?;
         let ready = tokio::time::timeout(START, line.next(|_| 4096)).await;
-        let Ready { closed, thread } = match ready {
+        let Ready { closed, thread, used } = match ready {
             Ok(Ok((Kind::Ready, payload))) => wire::parse(&payload)?,
             Ok(Ok(_)) => return Err(wire::bad("a worker did not say that it is ready")),
             Ok(Err(error)) => return Err(process.why(&error)),
@@ -104,7 +106,7 @@ impl Worker {
         if thread <= 0 || !Path::new(&tasks).join(thread.to_string()).exists() {
             return Err(wire::bad("a worker named a thread that it does not have"));
         }
-        Ok(Self { line, orders: Orders(orders), thread, closed, process })
+        Ok(Self { line, orders: Orders(orders), thread, used, closed, process })
     }
 
     /// Ends the process at once and says what it died of, if it had died already.

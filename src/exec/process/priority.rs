@@ -15,6 +15,15 @@ pub(super) fn this_thread() -> i32 {
     unsafe { libc::gettid() }
 }
 
+/// Processor time that the calling thread has used.
+#[expect(unsafe_code, reason = "the standard library has no call for it")]
+pub(super) fn used_here() -> Duration {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one timespec, which lives.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
+}
+
 /// Whether this process may put threads back: `CAP_SYS_NICE`, among the effective
 /// capabilities of proc(5).
 pub(super) fn can_restore() -> bool {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use serde::de::DeserializeOwned;
@@ -82,6 +83,8 @@ pub(super) struct Ready {
     pub(super) closed: Closed,
     /// The kernel's number of the thread that scripts run on.
     pub(super) thread: i32,
+    /// Processor time that this thread has used.
+    pub(super) used: Duration,
 }
 
 /// How to come to the tree that the script sees.
@@ -144,6 +147,8 @@ pub(super) struct Ended {
     pub(super) ending: Ending,
     pub(super) cwd: String,
     pub(super) duration_us: u64,
+    /// Processor time that the thread has used since it started.
+    pub(super) used: Duration,
     pub(super) warnings: Vec<String>,
     pub(super) delta: Delta,
     /// Contents that the tree has under another number: hash, and a file that has it.

@@ -127,7 +127,10 @@ impl Scripts {
         let seat = Seat::new()?;
         prepare(&seat, quota);
         let contents = Arc::new(WorkerContents::new(self.inbox.clone(), self.outbox.clone()));
-        self.outbox.say(Kind::Ready, &Ready { closed, thread: priority::this_thread() })?;
+        self.outbox.say(
+            Kind::Ready,
+            &Ready { closed, thread: priority::this_thread(), used: priority::used_here() },
+        )?;
         let mut stdin = None;
         while let Some((kind, payload)) = self.next()? {
             match kind {
@@ -176,6 +179,7 @@ impl Scripts {
                 ending: ended.end.into(),
                 cwd: ended.cwd,
                 duration_us: u64::try_from(ended.duration.as_micros()).unwrap_or(u64::MAX),
+                used: priority::used_here(),
                 warnings: ended.warnings,
                 delta: ended.changes.delta,
                 known,
