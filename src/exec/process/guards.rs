@@ -69,9 +69,10 @@ pub(crate) fn close() -> Result<Closed, GuardError> {
 /// comes so early that a test could not tell whether Landlock holds behind it.
 pub(super) fn close_without_seccomp() -> Result<Option<u32>, GuardError> {
     one_thread()?;
-    for (name, set) in PRCTLS {
-        done(name, set())?;
-    }
+    // No set-user-ID program, and the condition of Landlock and seccomp without root.
+    done("PR_SET_NO_NEW_PRIVS", set(libc::PR_SET_NO_NEW_PRIVS, 1))?;
+    // Other workers have the same user: they may not trace this one or open its /proc/PID/mem.
+    done("PR_SET_DUMPABLE", set(libc::PR_SET_DUMPABLE, 0))?;
     done("capset", no_capabilities())?;
     for (name, resource) in LIMITS {
         nothing_more(name, resource)?;
@@ -91,15 +92,13 @@ fn done(call: &'static str, result: i32) -> Result<(), GuardError> {
 
 /// Not `PR_SET_PDEATHSIG`: it fires when the *thread* that started the worker ends, and the
 /// server's threads come and go. A worker ends when its sockets are closed.
-#[expect(unsafe_code, reason = "prctl with numbers alone touches no memory of ours")]
-const PRCTLS: [(&str, fn() -> i32); 2] = [
-    // No set-user-ID program, and the condition of Landlock and seccomp without root.
-    // SAFETY: see above.
-    ("PR_SET_NO_NEW_PRIVS", || unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }),
-    // Other workers have the same user: they may not trace this one or open its /proc/PID/mem.
-    // SAFETY: see above.
-    ("PR_SET_DUMPABLE", || unsafe { libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0) }),
-];
+#[expect(unsafe_code, reason = "prctl is not in std")]
+fn set(option: i32, value: libc::c_ulong) -> i32 {
+    // As wide as a register: the kernel wants zeros.
+    let none: libc::c_ulong = 0;
+    // SAFETY: the options used here take numbers and touch no memory of ours.
+    unsafe { libc::prctl(option, value, none, none, none) }
+}
 
 /// A server that runs as root has workers of root, but without its powers.
 #[expect(unsafe_code, reason = "libc has no function for capset")]

@@ -67,6 +67,7 @@ pub fn all() -> impl Iterator<Item = &'static Probe> {
 }
 
 /// Things that a closed process must still be able to do, or that must end it at once.
+#[must_use]
 pub fn lives() -> &'static [(&'static str, fn())] {
     life::LIVES
 }
@@ -151,10 +152,9 @@ impl<T> Argument for &mut T {
 fn call(number: libc::c_long, registers: &[usize]) -> io::Result<i64> {
     let mut all = [0; 6];
     all[..registers.len()].copy_from_slice(registers);
-    let [a, b, c, d, e, f] = all;
     // SAFETY: probes pass pointers to values that live during the call and are as large as the
     // call's manual says. The process does nothing after its one probe but report.
-    let result = unsafe { libc::syscall(number, a, b, c, d, e, f) };
+    let result = unsafe { libc::syscall(number, all[0], all[1], all[2], all[3], all[4], all[5]) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use super::scene::proc;
 use super::{Probe, probe, sys};
 
 const HERE: i32 = libc::AT_FDCWD;
@@ -41,15 +42,15 @@ pub(super) const PROBES: &[Probe] = &[
     probe("openat-own-memory", |_| open(c"/proc/self/mem", libc::O_RDWR)).layered(),
     probe("openat-own-maps", |_| open(c"/proc/self/maps", libc::O_RDONLY)).layered(),
     probe("openat-own-descriptor", |s| {
-        open(&s.proc(std::process::id().cast_signed(), &format!("fd/{}", s.file.as_raw_fd())), libc::O_RDWR)
+        open(&proc(std::process::id().cast_signed(), &format!("fd/{}", s.file.as_raw_fd())), libc::O_RDWR)
     })
     .layered(),
     probe("openat-init", |_| open(c"/proc/1/status", libc::O_RDONLY)).layered(),
-    probe("openat-parent-memory", |s| open(&s.proc(s.parent, "mem"), libc::O_RDWR)).layered(),
-    probe("openat-parent-environment", |s| open(&s.proc(s.parent, "environ"), libc::O_RDONLY)).layered(),
-    probe("openat-sibling-memory", |s| open(&s.proc(s.targets.sibling, "mem"), libc::O_RDWR)).layered(),
-    probe("openat-sibling-maps", |s| open(&s.proc(s.targets.sibling, "maps"), libc::O_RDONLY)).layered(),
-    probe("openat-sibling-root", |s| open(&s.proc(s.targets.sibling, "root"), libc::O_DIRECTORY)).layered(),
+    probe("openat-parent-memory", |s| open(&proc(s.parent, "mem"), libc::O_RDWR)).layered(),
+    probe("openat-parent-environment", |s| open(&proc(s.parent, "environ"), libc::O_RDONLY)).layered(),
+    probe("openat-sibling-memory", |s| open(&proc(s.targets.sibling, "mem"), libc::O_RDWR)).layered(),
+    probe("openat-sibling-maps", |s| open(&proc(s.targets.sibling, "maps"), libc::O_RDONLY)).layered(),
+    probe("openat-sibling-root", |s| open(&proc(s.targets.sibling, "root"), libc::O_DIRECTORY)).layered(),
     probe("name_to_handle_at", |s| {
         sys!(libc::SYS_name_to_handle_at, HERE, &*s.path("file"), &mut handle(), &mut 0_i32, 0)
     }),

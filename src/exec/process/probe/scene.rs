@@ -94,13 +94,14 @@ impl Scene {
         c_string(&self.targets.folder.join(name))
     }
 
-    pub(super) fn proc(&self, pid: i32, name: &str) -> CString {
-        c_string(Path::new(&format!("/proc/{pid}/{name}")))
-    }
-
     pub(super) fn pidfd(&self) -> RawFd {
         self.pidfd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
     }
+}
+
+/// A file of a process.
+pub(super) fn proc(pid: i32, name: &str) -> CString {
+    c_string(Path::new(&format!("/proc/{pid}/{name}")))
 }
 
 fn c_string(path: &Path) -> CString {
