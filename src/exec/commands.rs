@@ -9,18 +9,21 @@ use bytes::Bytes;
 
 use crate::fs::{Errno, Name, Stat, WorkingCopy};
 
+mod basic_regex;
 mod chmod;
 mod cmp;
+mod csplit;
 pub(crate) mod date;
 mod diff;
 mod directories;
 mod glob;
 mod gzip;
 mod human;
+mod iconv;
 mod ln;
 mod look;
 mod ls;
-mod mode;
+pub(crate) mod mode;
 mod more;
 mod options;
 mod patch;
@@ -32,6 +35,7 @@ mod unzip;
 mod versions;
 mod wc;
 pub(crate) mod xargs;
+mod xz;
 mod zip;
 
 /// One call of a command.
@@ -80,9 +84,11 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("chmod", chmod::run),
     ("cmp", cmp::run),
     ("cp", transfer::cp),
+    ("csplit", csplit::run),
     ("diff", diff::run),
     ("gunzip", gzip::gunzip),
     ("gzip", gzip::gzip),
+    ("iconv", iconv::run),
     ("ln", ln::run),
     ("look", look::run),
     ("ls", ls::run),
@@ -93,8 +99,11 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
     ("stat", stat::run),
+    ("unxz", xz::unxz),
     ("unzip", unzip::run),
     ("wc", wc::run),
+    ("xz", xz::xz),
+    ("xzcat", xz::xzcat),
     ("zcat", gzip::zcat),
     ("zip", zip::run),
 ];
