@@ -12,10 +12,12 @@ use crate::fs::{Errno, Name, Stat, WorkingCopy};
 mod basic_regex;
 mod chmod;
 mod cmp;
+mod column;
 mod csplit;
 pub(crate) mod date;
 mod diff;
 mod directories;
+mod fmt;
 mod glob;
 mod gzip;
 mod human;
@@ -83,9 +85,11 @@ pub(crate) type Command = fn(&Call<'_>) -> Answer;
 pub(crate) const ALL: &[(&str, Command)] = &[
     ("chmod", chmod::run),
     ("cmp", cmp::run),
+    ("column", column::run),
     ("cp", transfer::cp),
     ("csplit", csplit::run),
     ("diff", diff::run),
+    ("fmt", fmt::run),
     ("gunzip", gzip::gunzip),
     ("gzip", gzip::gzip),
     ("iconv", iconv::run),
@@ -110,13 +114,22 @@ pub(crate) const ALL: &[(&str, Command)] = &[
 
 /// Whether a command reads files that are outside the working copy.
 pub(crate) fn reads_lent(name: &str) -> bool {
-    matches!(name, "cmp" | "cp" | "diff" | "ls" | "stat" | "wc")
+    matches!(name, "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "stat" | "wc")
 }
 
 impl Call<'_> {
     /// An operand as an absolute path.
     fn path(&self, operand: &str) -> String {
         absolute(self.cwd, operand)
+    }
+
+    /// What an operand names, `-` being standard input.
+    fn read(&self, operand: &str) -> Result<Bytes, Errno> {
+        match (operand, self.lent.get(operand)) {
+            ("-", _) => Ok(self.stdin.to_vec().into()),
+            (_, Some(lent)) => Ok(lent.data.clone()),
+            (_, None) => self.files.read(&self.path(operand)),
+        }
     }
 
     /// Whether the exec is being ended: long work stops then, what it prints is lost.

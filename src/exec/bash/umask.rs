@@ -94,7 +94,8 @@ impl Umask {
         if subshell == "0" && shell == "1" {
             self.stage.scene().files.set_umask(bits);
         } else if bits != self.stage.scene().files.umask() {
-            let text = "umask in a subshell does not change the mode of new files; set it outside, or use chmod";
+            let text =
+                "umask in a subshell does not change the mode of new files; set it outside, or use chmod";
             self.stage.scene().seen.warn(text.to_owned());
         }
         ExecResult::ok(String::new())

@@ -140,8 +140,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             return answer;
         }
     };
-    let read = if file == "-" { Ok(call.stdin.to_vec().into()) } else { call.files.read(&call.path(file)) };
-    let data = match read {
+    let data = match call.read(file) {
         Ok(data) => data,
         Err(errno) => {
             let name = quote::always(file);
@@ -190,7 +189,11 @@ impl Pieces<'_> {
         while pattern.repeat.is_none_or(|repeat| round <= repeat) && !self.call.is_over() {
             let on_repetition = |what: &str| {
                 let text = quote::always(pattern.text);
-                if round == 0 { format!("{text}: {what}") } else { format!("{text}: {what} on repetition {round}") }
+                if round == 0 {
+                    format!("{text}: {what}")
+                } else {
+                    format!("{text}: {what} on repetition {round}")
+                }
             };
             match &pattern.cut {
                 Cut::Line(line) => {
@@ -205,8 +208,9 @@ impl Pieces<'_> {
                     self.search = self.at;
                 }
                 Cut::Match { regex, offset, keep } => {
-                    let found = (self.search..self.lines.len())
-                        .find(|&line| regex.is_match(self.lines[line].strip_suffix(b"\n").unwrap_or(self.lines[line])));
+                    let found = (self.search..self.lines.len()).find(|&line| {
+                        regex.is_match(self.lines[line].strip_suffix(b"\n").unwrap_or(self.lines[line]))
+                    });
                     let Some(line) = found else {
                         if pattern.repeat.is_none() {
                             return Ok(());

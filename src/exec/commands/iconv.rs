@@ -62,7 +62,9 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             ('o', Some(name)) => output = Some(name),
             (OMIT, _) => lenience.omit = true,
             ('l', _) => {
-                answer.stdout.extend(charsets::NAMES.iter().flat_map(|name| format!("{name}//\n").into_bytes()));
+                answer
+                    .stdout
+                    .extend(charsets::NAMES.iter().flat_map(|name| format!("{name}//\n").into_bytes()));
                 return answer;
             }
             (HELP | 'V', _) => {
@@ -96,9 +98,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
         if call.is_over() {
             return answer;
         }
-        let read =
-            if name == "-" { Ok(call.stdin.to_vec().into()) } else { call.files.read(&call.path(name)) };
-        let converted = match read {
+        let converted = match call.read(name) {
             Ok(data) => convert(&data, source, target, lenience, &mut out),
             Err(crate::fs::Errno::EISDIR) => Err("error while reading the input: Is a directory".to_owned()),
             Err(errno) => {
@@ -147,7 +147,9 @@ fn convert(
         }
         match bad {
             None => {}
-            Some(Bad::Cut) => return Err("incomplete character or shift sequence at end of buffer".to_owned()),
+            Some(Bad::Cut) => {
+                return Err("incomplete character or shift sequence at end of buffer".to_owned());
+            }
             Some(Bad::Illegal(length)) if lenience.omit => at += length.max(1),
             Some(Bad::Illegal(_)) => return illegal(at),
         }

@@ -229,16 +229,15 @@ impl Job<'_> {
         if stat.nlink > 1 && !self.force {
             return self.complain(2, &format!("{name}: Input file has more than one hard link, skipping"));
         }
-        let made = if self.unpack {
-            unpacked(&data, files.quota().file_bytes)
-        } else {
-            Ok(Vec::new())
-        };
+        let made = if self.unpack { unpacked(&data, files.quota().file_bytes) } else { Ok(Vec::new()) };
         let unpacked = match made {
             Ok(out) => out,
             Err(message) => return self.complain(1, &format!("{name}: {message}")),
         };
-        let to = match (self.unpack, name.strip_suffix(self.suffix), name.strip_suffix(".txz")) {
+        let stem = name.strip_suffix(self.suffix);
+        // Its own suffix is known beside another one.
+        let stem = stem.or_else(|| name.strip_suffix(".xz").filter(|_| self.unpack));
+        let to = match (self.unpack, stem, name.strip_suffix(".txz")) {
             (false, Some(_), _) => {
                 let text = format!("{name}: File already has `{}' suffix, skipping", self.suffix);
                 return self.complain(2, &text);

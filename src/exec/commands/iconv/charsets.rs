@@ -4,11 +4,49 @@ use encoding_rs::{DecoderResult, EncoderResult, Encoding};
 
 /// What `iconv -l` tells, under the names that are used most.
 pub(super) const NAMES: &[&str] = &[
-    "ASCII", "BIG5", "CP866", "CP874", "CP932", "CP1250", "CP1251", "CP1252", "CP1253", "CP1254", "CP1255",
-    "CP1256", "CP1257", "CP1258", "EUC-JP", "EUC-KR", "GB18030", "GBK", "ISO-2022-JP", "ISO-8859-1",
-    "ISO-8859-2", "ISO-8859-3", "ISO-8859-4", "ISO-8859-5", "ISO-8859-6", "ISO-8859-7", "ISO-8859-8",
-    "ISO-8859-9", "ISO-8859-10", "ISO-8859-13", "ISO-8859-14", "ISO-8859-15", "ISO-8859-16", "KOI8-R",
-    "KOI8-U", "MACINTOSH", "SHIFT_JIS", "UTF-8", "UTF-16", "UTF-16BE", "UTF-16LE", "UTF-32", "UTF-32BE",
+    "ASCII",
+    "BIG5",
+    "CP866",
+    "CP874",
+    "CP932",
+    "CP1250",
+    "CP1251",
+    "CP1252",
+    "CP1253",
+    "CP1254",
+    "CP1255",
+    "CP1256",
+    "CP1257",
+    "CP1258",
+    "EUC-JP",
+    "EUC-KR",
+    "GB18030",
+    "GBK",
+    "ISO-2022-JP",
+    "ISO-8859-1",
+    "ISO-8859-2",
+    "ISO-8859-3",
+    "ISO-8859-4",
+    "ISO-8859-5",
+    "ISO-8859-6",
+    "ISO-8859-7",
+    "ISO-8859-8",
+    "ISO-8859-9",
+    "ISO-8859-10",
+    "ISO-8859-13",
+    "ISO-8859-14",
+    "ISO-8859-15",
+    "ISO-8859-16",
+    "KOI8-R",
+    "KOI8-U",
+    "MACINTOSH",
+    "SHIFT_JIS",
+    "UTF-8",
+    "UTF-16",
+    "UTF-16BE",
+    "UTF-16LE",
+    "UTF-32",
+    "UTF-32BE",
     "UTF-32LE",
 ];
 
@@ -87,10 +125,9 @@ impl Charset {
             Self::Utf8 => {
                 let (good, bad) = match std::str::from_utf8(rest) {
                     Ok(_) => (rest.len(), None),
-                    Err(error) => (
-                        error.valid_up_to(),
-                        Some(error.error_len().map_or(Bad::Cut, Bad::Illegal)),
-                    ),
+                    Err(error) => {
+                        (error.valid_up_to(), Some(error.error_len().map_or(Bad::Cut, Bad::Illegal)))
+                    }
                 };
                 text.push_str(std::str::from_utf8(&rest[..good]).unwrap_or_default());
                 *at += good;
