@@ -17,6 +17,7 @@ mod file_system;
 mod hooks;
 mod limits;
 mod script;
+mod tee;
 mod umask;
 
 /// A thread that does not come back this long after a timeout or a cancel is given up.

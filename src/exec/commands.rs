@@ -32,6 +32,7 @@ mod patch;
 mod quote;
 mod rm;
 mod stat;
+mod tac;
 mod transfer;
 mod unzip;
 mod versions;
@@ -103,6 +104,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
     ("stat", stat::run),
+    ("tac", tac::run),
     ("unxz", xz::unxz),
     ("unzip", unzip::run),
     ("wc", wc::run),
@@ -114,7 +116,10 @@ pub(crate) const ALL: &[(&str, Command)] = &[
 
 /// Whether a command reads files that are outside the working copy.
 pub(crate) fn reads_lent(name: &str) -> bool {
-    matches!(name, "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "stat" | "wc")
+    matches!(
+        name,
+        "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "stat" | "tac" | "wc"
+    )
 }
 
 impl Call<'_> {
@@ -136,6 +141,11 @@ impl Call<'_> {
     fn is_over(&self) -> bool {
         self.files.fatal().is_some()
     }
+}
+
+/// An operand as messages name it.
+pub(crate) fn quoted(operand: &str) -> String {
+    quote::when_needed(operand)
 }
 
 /// `operand` as an absolute path. An empty one stays empty, and so no file's name.

@@ -78,6 +78,18 @@ async fn formats_of_date_may_hold_what_it_does_not_know() {
     compare("", &["date -u -d @0 '+%Q %Y %% %-d %:z %J'; date -u -d @0 +%i%%d%; date -u -d @0 +%"]).await;
 }
 
+#[tokio::test]
+async fn tac_and_tee_are_coreutils_and_let_bytes_pass() {
+    let setup = "printf 'a\\377\\nb\\376\\nlast' >b; seq 5 >s; mkdir d; echo old >o";
+    let scripts = [
+        "tac s; tac b | od -An -tx1; tac s b | od -c; tac <s; tac nope; tac d; tac -s , <<<'a,b,c'; tac -b s; tac -z; echo $?",
+        "printf 'x\\n\\n' | tac; tac -s '' <(printf 'a\\0b\\0'); tac -bs , <<<'a,b,c'; tac </dev/null; tac - <s",
+        "tee x y <b | od -An -tx1; cmp x b; cmp y b; echo more | tee -a o s; cat o; tee d </dev/null; tee no/x <s; echo $?; tee -Z; echo $?",
+        "tee >(wc -c >n) <b >/dev/null; echo x | tee /dev/null; echo y | tee /dev/stderr; tee --nope; echo z | tee -- -f; cat ./-f",
+    ];
+    compare(setup, &scripts).await;
+}
+
 /// What an agent should know although the script hid it.
 #[tokio::test]
 async fn unknown_commands_and_options_are_warned_of() {

@@ -9,7 +9,7 @@ use bashkit::{Bash, Builtin, CommandResolver, SessionLimits};
 
 use super::file_system::SandboxFs;
 use super::hooks::{self, Seen};
-use super::{commands, limits, umask};
+use super::{commands, limits, tee, umask};
 use crate::exec::stop::Stop;
 use crate::fs::{Quota, WorkingCopy};
 
@@ -85,7 +85,8 @@ impl Engine {
             .env("PATH", PATH)
             .cwd(PathBuf::from(cwd));
         let bash = commands::register(bash, &stage);
-        let bash = umask::register(bash, &stage).command_resolver(Arc::new(Unknown(stage.clone()))).build();
+        let bash = tee::register(umask::register(bash, &stage), &stage);
+        let bash = bash.command_resolver(Arc::new(Unknown(stage.clone()))).build();
         Self { bash, stage, cwd: cwd.to_owned(), quota }
     }
 
