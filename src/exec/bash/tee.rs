@@ -1,6 +1,7 @@
 //! `tee`, as of GNU coreutils 9.1: the engine's own makes text of what passes. It writes
 //! through the engine's view of files, which has `/dev/fd/63` of `>(…)`.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use bashkit::{BashBuilder, Builtin, BuiltinContext, ExecResult, Result, async_trait};
@@ -68,7 +69,7 @@ impl Builtin for Tee {
                 ctx.fs.write_file(path, data).await.map_err(|error| words(&error))
             };
             if let Err(words) = written {
-                stderr.push_str(&format!("tee: {}: {words}\n", quoted(file)));
+                let _ = writeln!(stderr, "tee: {}: {words}", quoted(file));
                 exit_code = 1;
             }
         }

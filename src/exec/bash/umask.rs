@@ -87,7 +87,7 @@ fn symbolic(mask: u32) -> String {
 }
 
 impl Umask {
-    fn apply(&self, ctx: BuiltinContext<'_>) -> ExecResult {
+    fn apply(&self, ctx: &mut BuiltinContext<'_>) -> ExecResult {
         let [_, subshell, shell, mask] = ctx.args else { return ExecResult::err(USAGE.to_owned(), 2) };
         let Ok(bits) = u32::from_str_radix(mask, 8) else { return ExecResult::err(USAGE.to_owned(), 2) };
         ctx.variables.insert(VARIABLE.to_owned(), format!("{bits:04o}"));
@@ -104,9 +104,9 @@ impl Umask {
 
 #[async_trait]
 impl Builtin for Umask {
-    async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
+    async fn execute(&self, mut ctx: BuiltinContext<'_>) -> Result<ExecResult> {
         if ctx.args.first().is_some_and(|arg| arg == APPLY) {
-            return Ok(self.apply(ctx));
+            return Ok(self.apply(&mut ctx));
         }
         let mask = current(&ctx);
         Ok(match asked(ctx.args, mask) {

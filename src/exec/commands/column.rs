@@ -199,7 +199,9 @@ fn fill(lines: &[&str], width: usize, rows_first: bool) -> String {
     let columns = (width / step).max(1);
     let mut out = String::new();
     if longest >= width {
-        lines.iter().for_each(|line| out.extend([*line, "\n"]));
+        for line in lines {
+            out.extend([*line, "\n"]);
+        }
         return out;
     }
     let rows = lines.len().div_ceil(columns);

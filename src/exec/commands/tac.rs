@@ -50,7 +50,8 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
         let shown = quote::when_needed(name);
         match call.read(name) {
             Ok(data) => reversed(&data, separator.as_bytes(), before, &mut answer.stdout),
-            Err(Errno::EISDIR) => answer.complain(1, format!("tac: {shown}: read error: {}", Errno::EISDIR)),
+            // It asks for the end of the directory first, which has none.
+            Err(Errno::EISDIR) => answer.complain(1, format!("tac: {shown}: read error: {}", Errno::EINVAL)),
             Err(errno) => {
                 let name = quote::always(name);
                 answer.complain(1, format!("tac: failed to open {name} for reading: {errno}"));
