@@ -18,6 +18,8 @@ mod file_system;
 mod hooks;
 mod limits;
 mod script;
+mod tee;
+mod umask;
 
 /// A thread that does not come back this long after a timeout or a cancel is given up.
 const GRACE: Duration = Duration::from_millis(250);

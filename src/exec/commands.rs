@@ -9,29 +9,36 @@ use bytes::Bytes;
 
 use crate::fs::{Errno, Name, Stat, WorkingCopy};
 
+mod basic_regex;
 mod chmod;
 mod cmp;
+mod column;
+mod csplit;
 pub(crate) mod date;
 mod diff;
 mod directories;
+mod fmt;
 mod glob;
 mod gzip;
 mod human;
+mod iconv;
 mod ln;
 mod look;
 mod ls;
-mod mode;
+pub(crate) mod mode;
 mod more;
 mod options;
 mod patch;
 mod quote;
 mod rm;
 mod stat;
+mod tac;
 mod transfer;
 mod unzip;
 mod versions;
 mod wc;
 pub(crate) mod xargs;
+mod xz;
 mod zip;
 
 /// One call of a command.
@@ -79,10 +86,14 @@ pub(crate) type Command = fn(&Call<'_>) -> Answer;
 pub(crate) const ALL: &[(&str, Command)] = &[
     ("chmod", chmod::run),
     ("cmp", cmp::run),
+    ("column", column::run),
     ("cp", transfer::cp),
+    ("csplit", csplit::run),
     ("diff", diff::run),
+    ("fmt", fmt::run),
     ("gunzip", gzip::gunzip),
     ("gzip", gzip::gzip),
+    ("iconv", iconv::run),
     ("ln", ln::run),
     ("look", look::run),
     ("ls", ls::run),
@@ -93,15 +104,22 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
     ("stat", stat::run),
+    ("tac", tac::run),
+    ("unxz", xz::unxz),
     ("unzip", unzip::run),
     ("wc", wc::run),
+    ("xz", xz::xz),
+    ("xzcat", xz::xzcat),
     ("zcat", gzip::zcat),
     ("zip", zip::run),
 ];
 
 /// Whether a command reads files that are outside the working copy.
 pub(crate) fn reads_lent(name: &str) -> bool {
-    matches!(name, "cmp" | "cp" | "diff" | "ls" | "stat" | "wc")
+    matches!(
+        name,
+        "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "stat" | "tac" | "wc"
+    )
 }
 
 impl Call<'_> {
@@ -110,10 +128,24 @@ impl Call<'_> {
         absolute(self.cwd, operand)
     }
 
+    /// What an operand names, `-` being standard input.
+    fn read(&self, operand: &str) -> Result<Bytes, Errno> {
+        match (operand, self.lent.get(operand)) {
+            ("-", _) => Ok(self.stdin.to_vec().into()),
+            (_, Some(lent)) => Ok(lent.data.clone()),
+            (_, None) => self.files.read(&self.path(operand)),
+        }
+    }
+
     /// Whether the exec is being ended: long work stops then, what it prints is lost.
     fn is_over(&self) -> bool {
         self.files.fatal().is_some()
     }
+}
+
+/// An operand as messages name it.
+pub(crate) fn quoted(operand: &str) -> String {
+    quote::when_needed(operand)
 }
 
 /// `operand` as an absolute path. An empty one stays empty, and so no file's name.

@@ -1,6 +1,6 @@
 //! A private, writable view of a tree: all that one script sees and does.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
@@ -114,7 +114,7 @@ pub struct Stat {
 /// commands of one script (`&self` everywhere).
 ///
 /// Results are those of Linux for the superuser on a file system without owners, with
-/// umask 022. A virtual `/dev` with `null`, `zero`, `random`, `urandom`, `stdin`,
+/// umask 022 until [`WorkingCopy::set_umask`]. A virtual `/dev` with `null`, `zero`, `random`, `urandom`, `stdin`,
 /// `stdout` and `stderr` lies over the tree: nothing in it can be made, removed or
 /// changed (EPERM), its devices may be written to in a read-only exec too, and no
 /// change set shows it.
@@ -131,6 +131,7 @@ pub struct WorkingCopy {
     now: fn() -> i64,
     state: Mutex<State>,
     revoked: AtomicBool,
+    umask: AtomicU32,
     latch: Mutex<Latch>,
     device_hook: Mutex<Option<Arc<DeviceHook>>>,
 }
@@ -223,6 +224,7 @@ impl WorkingCopy {
             now,
             state: Mutex::new(state),
             revoked: AtomicBool::new(false),
+            umask: AtomicU32::new(0o022),
             latch: Mutex::default(),
             device_hook: Mutex::new(None),
         }
@@ -254,6 +256,17 @@ impl WorkingCopy {
     #[must_use]
     pub fn fatal(&self) -> Option<Fatal> {
         self.lock_latch().fatal.clone()
+    }
+
+    /// Permission bits that files and directories made from now on do not get.
+    pub fn set_umask(&self, mask: u32) {
+        self.umask.store(mask & 0o777, Ordering::Relaxed);
+    }
+
+    /// See [`WorkingCopy::set_umask`].
+    #[must_use]
+    pub fn umask(&self) -> u32 {
+        self.umask.load(Ordering::Relaxed)
     }
 
     /// Makes every later call fail with EIO and `finish` return nothing. Thread-safe,

@@ -20,6 +20,7 @@ pub mod random;
 pub mod real_dir;
 pub mod redis;
 pub mod redis_calls;
+pub mod score;
 pub mod scripts;
 pub mod server;
 pub mod watched;

@@ -88,8 +88,22 @@ impl Builtin for Ours {
             stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
             now_ns: clock::wall_ns(),
         };
-        Ok(result((self.run)(&call)))
+        let answer = (self.run)(&call);
+        if answer.exit != 0
+            && let Some(line) = refused_option(&answer.stderr)
+        {
+            self.stage.scene().seen.warn(line);
+        }
+        Ok(result(answer))
     }
+}
+
+/// The line in which a command says that it does not know an option.
+fn refused_option(stderr: &[u8]) -> Option<String> {
+    let line = stderr.split(|&byte| byte == b'\n').find(|line| !line.is_empty())?;
+    let line = std::str::from_utf8(line).ok()?;
+    let refused = line.contains(": invalid option -- ") || line.contains(": unrecognized option ");
+    refused.then(|| line.to_owned())
 }
 
 impl Ours {

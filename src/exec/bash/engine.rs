@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use bashkit::{Bash, SessionLimits};
+use bashkit::{Bash, Builtin, CommandResolver, SessionLimits};
 
 use super::file_system::SandboxFs;
 use super::hooks::{self, Seen};
-use super::{commands, limits};
+use super::{commands, limits, tee, umask};
 use crate::exec::stop::Stop;
 use crate::fs::{Quota, WorkingCopy};
 
@@ -22,6 +22,9 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The time limit that the engine itself keeps: above every script's. The real one is
 /// kept outside, where a busy engine cannot miss it.
 const LONGEST: Duration = Duration::from_hours(1);
+
+/// Characters of a command's name that a warning quotes.
+const LONGEST_NAME: usize = 100;
 
 /// What an engine works for: set once, when its script arrives.
 pub(super) struct Scene {
@@ -44,6 +47,17 @@ impl Stage {
     /// The scene, if the script has arrived.
     pub(super) fn opened(&self) -> Option<&Scene> {
         self.0.get()
+    }
+}
+
+/// Is asked for the commands that nobody knows; knows none, and tells the agent.
+struct Unknown(Stage);
+
+impl CommandResolver for Unknown {
+    fn resolve(&self, name: &str) -> Option<Arc<dyn Builtin>> {
+        let name: String = name.chars().take(LONGEST_NAME).collect();
+        self.0.scene().seen.warn(format!("{name}: command not found"));
+        None
     }
 }
 
@@ -70,7 +84,9 @@ impl Engine {
             .env("HOME", HOME)
             .env("PATH", PATH)
             .cwd(PathBuf::from(cwd));
-        let bash = commands::register(bash, &stage).build();
+        let bash = commands::register(bash, &stage);
+        let bash = tee::register(umask::register(bash, &stage), &stage);
+        let bash = bash.command_resolver(Arc::new(Unknown(stage.clone()))).build();
         Self { bash, stage, cwd: cwd.to_owned(), quota }
     }
 

@@ -235,7 +235,8 @@ impl FileSystem for SandboxFs {
             let source = self.files().stat(from, true)?;
             let fresh = matches!(self.files().stat(to, true), Err(Errno::ENOENT));
             self.files().write(to, &self.read(from)?)?;
-            if fresh && source.mode != 0o644 { self.files().chmod(to, source.mode & 0o777) } else { Ok(()) }
+            let mode = source.mode & 0o777 & !self.files().umask();
+            if fresh { self.files().chmod(to, mode) } else { Ok(()) }
         };
         copy().map_err(error)
     }

@@ -23,6 +23,9 @@ pub(super) fn stack_is_worn() -> bool {
     WORN.take()
 }
 
+/// Warnings of one script; what comes after them is of the same kind.
+const MOST_WARNINGS: usize = 20;
+
 /// What the hook has seen of a script.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
@@ -32,6 +35,8 @@ pub(super) struct Seen {
     pub(super) runs_files: AtomicBool,
     /// Aliases may be expanded from here on.
     aliases: AtomicBool,
+    /// What the agent should know even if the script hid stderr.
+    warnings: Mutex<Vec<String>>,
     /// Last components of the files that commands read a program from.
     programs: Mutex<Vec<(&'static str, String)>>,
 }
@@ -39,6 +44,19 @@ pub(super) struct Seen {
 impl Seen {
     fn programs(&self) -> MutexGuard<'_, Vec<(&'static str, String)>> {
         self.programs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a warning to the reply, each one once.
+    pub(super) fn warn(&self, warning: String) {
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if warnings.len() < MOST_WARNINGS && !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+
+    /// What [`Seen::warn`] was given.
+    pub(super) fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn note_programs(&self, command: &'static str, args: &[String]) {

@@ -75,6 +75,7 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
     } else {
         job.cwd
     };
+    warnings.extend(seen.take_warnings());
     // The interpreter may hold large values; they are not part of the script's time.
     let duration = started.elapsed();
     let (end, changes) = finish(&working_copy, stop, outcome, job.mode);

@@ -113,7 +113,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     if operands.is_empty() {
         return refuse(answer, &format!("missing operand after {}", quote::curly(&job.mode)));
     }
-    if mode::change(&job.mode, 0, false).is_none() {
+    if mode::change(&job.mode, 0, false, 0).is_none() {
         return refuse(answer, &format!("invalid mode: {}", quote::curly(&job.mode)));
     }
     for operand in operands {
@@ -139,7 +139,7 @@ impl Job<'_> {
             Err(errno) => return self.complain(&format!("cannot access {quoted}: {errno}")),
         };
         let dir = stat.kind == Kind::Dir;
-        let wanted = mode::change(&self.mode, stat.mode, dir).unwrap_or(stat.mode);
+        let wanted = mode::change(&self.mode, stat.mode, dir, self.call.files.umask()).unwrap_or(stat.mode);
         // A short octal mode leaves these of a directory.
         let octal = self.mode.bytes().all(|byte| byte.is_ascii_digit());
         let wanted = if dir && octal && self.mode.len() < 5 { wanted | stat.mode & 0o6000 } else { wanted };

@@ -9,7 +9,11 @@ use chrono::{DateTime, Datelike as _, Days, Months, NaiveDate, NaiveDateTime, Na
 pub(crate) fn plain_args(args: &mut [String], now_ns: i64) {
     for at in 0..args.len() {
         let arg = args[at].as_str();
-        if arg == "--" || arg.starts_with('+') {
+        if let Some(format) = arg.strip_prefix('+') {
+            args[at] = format!("+{}", known_conversions(format));
+            return;
+        }
+        if arg == "--" {
             return;
         }
         if let Some(date) = arg.strip_prefix("--date=") {
@@ -25,6 +29,25 @@ pub(crate) fn plain_args(args: &mut [String], now_ns: i64) {
             args[at + 1] = plain;
         }
     }
+}
+
+/// A conversion that date(1) does not know stands for itself, as a `%` at the end does.
+fn known_conversions(format: &str) -> String {
+    const FLAGS: &str = "-_0^#+:EO123456789";
+    const KNOWN: &str = "%aAbBcCdDeFgGhHIjklmMnNpPqrRsStTuUVwWxXyYzZ";
+    let mut known = String::new();
+    let mut rest = format;
+    while let Some(at) = rest.find('%') {
+        known.push_str(&rest[..at]);
+        let conversion = &rest[at + 1..];
+        let flags = conversion.find(|char| !FLAGS.contains(char)).unwrap_or(conversion.len());
+        let letter = conversion[flags..].chars().next();
+        known.push_str(if letter.is_some_and(|letter| KNOWN.contains(letter)) { "%" } else { "%%" });
+        let end = flags + letter.map_or(0, char::len_utf8);
+        known.push_str(&conversion[..end]);
+        rest = &conversion[end..];
+    }
+    known + rest
 }
 
 #[derive(Default)]

@@ -81,7 +81,7 @@ pub(super) fn mkdir(call: &Call<'_>) -> Answer {
         match letter {
             'm' => {
                 let text = value.unwrap_or_default();
-                let Some(mode) = mode::change(text, 0o777, true) else {
+                let Some(mode) = mode::change(text, 0o777, true, call.files.umask()) else {
                     answer.complain(1, format!("mkdir: invalid mode {}", quote::curly(text)));
                     return answer;
                 };

@@ -285,9 +285,7 @@ impl Job<'_> {
             return;
         }
         let made = new_name(&target).and_then(|target| files.write(target, &out)).and_then(|()| {
-            if stat.mode != 0o644 {
-                files.chmod(&target, stat.mode)?;
-            }
+            files.chmod(&target, stat.mode)?;
             files.set_mtime(&target, stat.mtime_ns, true)?;
             if self.keep { Ok(()) } else { files.unlink(&path) }
         });

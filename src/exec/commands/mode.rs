@@ -1,10 +1,8 @@
 //! Modes as chmod(1) takes them: `755`, `u+x,go=rX`.
 
-/// What new files do not get.
-const UMASK: u32 = 0o022;
-
-/// The mode after the change; `None` when the text is none.
-pub(super) fn change(text: &str, old: u32, dir: bool) -> Option<u32> {
+/// The mode after the change; `None` when the text is none. `umask` is what a clause
+/// that names nobody leaves alone.
+pub(crate) fn change(text: &str, old: u32, dir: bool, umask: u32) -> Option<u32> {
     if !text.is_empty() && text.bytes().all(|byte| (b'0'..b'8').contains(&byte)) {
         return u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o7777);
     }
@@ -19,7 +17,7 @@ pub(super) fn change(text: &str, old: u32, dir: bool) -> Option<u32> {
             let end = rest.find(['+', '-', '=']).unwrap_or(rest.len());
             let (letters, next) = rest.split_at(end);
             rest = next;
-            mode = apply(mode, users, sign, letters, dir)?;
+            mode = apply(mode, users, sign, letters, dir, umask)?;
         }
         if end == clause.len() {
             return None;
@@ -37,7 +35,7 @@ fn bits_of(user: char) -> u32 {
     }
 }
 
-fn apply(mode: u32, users: u32, sign: char, letters: &str, dir: bool) -> Option<u32> {
+fn apply(mode: u32, users: u32, sign: char, letters: &str, dir: bool, umask: u32) -> Option<u32> {
     let mut wanted = 0;
     for letter in letters.chars() {
         wanted |= match letter {
@@ -54,7 +52,7 @@ fn apply(mode: u32, users: u32, sign: char, letters: &str, dir: bool) -> Option<
             _ => return None,
         };
     }
-    let (affected, wanted) = if users == 0 { (0o7777, wanted & !UMASK) } else { (users, wanted & users) };
+    let (affected, wanted) = if users == 0 { (0o7777, wanted & !umask) } else { (users, wanted & users) };
     Some(match sign {
         '+' => mode | wanted,
         '-' => mode & !wanted,
@@ -69,7 +67,7 @@ mod tests {
 
     #[test]
     fn clauses_change_what_they_name() {
-        let changed = |text, old| change(text, old, false);
+        let changed = |text, old| change(text, old, false, 0o022);
         assert_eq!(changed("755", 0), Some(0o755));
         assert_eq!(changed("u+x", 0o644), Some(0o744));
         assert_eq!(changed("+x", 0o644), Some(0o755));

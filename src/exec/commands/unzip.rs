@@ -169,7 +169,7 @@ fn extract(call: &Call<'_>, entry: &Entry, path: &str, data: &[u8], is_dir: bool
         return Ok(true);
     }
     files.write(path, data)?;
-    if entry.mode & 0o777 != 0 && entry.mode & 0o777 != 0o644 {
+    if entry.mode & 0o777 != 0 {
         files.chmod(path, entry.mode & 0o777)?;
     }
     if let Some(time) = moment(entry.time) {

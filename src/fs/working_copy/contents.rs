@@ -50,7 +50,7 @@ impl Content {
 }
 
 impl WorkingCopy {
-    /// Creates (0644) or rewrites a file, links followed, mode kept. All or nothing: a
+    /// Creates (0666 less the umask) or rewrites a file, links followed, mode kept. All or nothing: a
     /// file that would become too large (EFBIG) stays as it was.
     pub fn write(&self, path: &str, data: &[u8]) -> Result<(), Errno> {
         let device = self.call(|state| {
@@ -220,7 +220,8 @@ impl WorkingCopy {
                 ino
             }
             Place::New(dir, name) => {
-                state.create(dir, name, Node { mode: 0o644, mtime_ns: now_ns, nlink: 1, body })
+                let mode = 0o666 & !self.umask();
+                state.create(dir, name, Node { mode, mtime_ns: now_ns, nlink: 1, body })
             }
         };
         match content {

@@ -131,7 +131,7 @@ impl WorkingCopy {
     fn make_dir(&self, state: &mut State, path: &str, dir: Ino, name: Name) -> Result<Ino, Fail> {
         self.room_for_name(state)?;
         self.writable(path)?;
-        let mode = 0o755 | (state.node(dir)?.mode & SETGID);
+        let mode = 0o777 & !self.umask() | (state.node(dir)?.mode & SETGID);
         let body = NodeBody::Dir { entries: OrdMap::new() };
         Ok(state.create(dir, name, Node { mode, mtime_ns: (self.now)(), nlink: 2, body }))
     }

@@ -245,10 +245,8 @@ fn copy_file(job: &mut Job<'_>, done: &mut Done, pair: &Pair<'_>, stat: &Stat, t
         return job.complain(&format!("cannot create {kind} {}: {errno}", quoted.1));
     }
     if stat.kind == Kind::File && (there.is_none() || job.options.keep_mode) {
-        let mode = if job.options.keep_mode { stat.mode } else { stat.mode & !0o7022 };
-        if mode != 0o644 || there.is_some() {
-            let _ = call.files.chmod(&to, mode);
-        }
+        let mode = if job.options.keep_mode { stat.mode } else { stat.mode & 0o777 & !call.files.umask() };
+        let _ = call.files.chmod(&to, mode);
     }
     if job.options.keep_time {
         let _ = call.files.set_mtime(&to, stat.mtime_ns, stat.kind != Kind::Symlink);
