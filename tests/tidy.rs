@@ -77,7 +77,11 @@ const BANNED: &[(&str, &[&str], &str)] = &[
     ("new_v4(", &["random.rs"], "use random::uuid"),
     ("thread::sleep(", &[], "wait for the event itself, or use tokio::time::sleep"),
     // A worker that holds too much memory ends at once, whatever its threads do.
-    ("process::exit(", &["exec/process/memory.rs"], "return an exit code, so that everything is closed in order"),
+    (
+        "process::exit(",
+        &["exec/process/memory.rs"],
+        "return an exit code, so that everything is closed in order",
+    ),
     ("#[allow(", &[], "use #[expect(.., reason = ..)]"),
 ];
 
