@@ -72,6 +72,8 @@ pub struct Answer {
     pub status: u16,
     /// `HTTP/1.1` or `HTTP/1.0`.
     pub version: &'static str,
+    /// What the server calls the status.
+    pub reason: String,
     /// The URL as it was read: the normal form of what was asked for.
     pub url: String,
     /// In order, names in lower case.

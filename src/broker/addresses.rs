@@ -113,8 +113,7 @@ impl FromIterator<Exception> for Exceptions {
 
 impl Exception {
     fn parse(text: &str) -> Result<Self, String> {
-        let refused =
-            || format!("expected ip:port, name:port or a network such as 10.0.0.0/8, got {text:?}");
+        let refused = || format!("expected ip:port, name:port or a network such as 10.0.0.0/8, got {text:?}");
         if let Ok(address) = text.parse::<std::net::SocketAddr>() {
             let ip = address.ip().to_canonical();
             return Ok(Self::Net(ip, if ip.is_ipv4() { 32 } else { 128 }, Some(address.port())));

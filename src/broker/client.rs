@@ -41,8 +41,15 @@ impl Resolve for Pinned {
 /// to another host behind the same address, or end a message where we see no end.
 pub(super) fn is_ours(name: &HeaderName) -> bool {
     const OURS: &[&str] = &[
-        "connection", "content-length", "expect", "host", "keep-alive", "te", "trailer",
-        "transfer-encoding", "upgrade",
+        "connection",
+        "content-length",
+        "expect",
+        "host",
+        "keep-alive",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
     ];
     OURS.contains(&name.as_str()) || name.as_str().starts_with("proxy-")
 }
@@ -89,10 +96,8 @@ impl Client {
         }
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let versions = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let mut tls = versions
-            .map_err(|error| error.to_string())?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
+        let mut tls =
+            versions.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth();
         // Tickets of one sandbox's connections must not go out with another's.
         tls.resumption = Resumption::disabled();
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
@@ -132,6 +137,7 @@ impl Client {
         let mut answer = Answer {
             status: response.status().as_u16(),
             version: if response.version() == Version::HTTP_10 { "HTTP/1.0" } else { "HTTP/1.1" },
+            reason: reason(&response),
             url: url.into(),
             headers: headers(response.headers()),
             body: Vec::new(),
@@ -140,6 +146,13 @@ impl Client {
             answer.body = body(response, longest, budget).await?;
         }
         Ok(answer)
+    }
+}
+
+fn reason(response: &Response) -> String {
+    match response.extensions().get::<hyper::ext::ReasonPhrase>() {
+        Some(own) => String::from_utf8_lossy(own.as_bytes()).into_owned(),
+        None => response.status().canonical_reason().unwrap_or_default().to_owned(),
     }
 }
 
@@ -205,7 +218,10 @@ fn failed(error: &reqwest::Error, url: &Url) -> Failure {
         return Failure::new(28, "Connection timed out");
     }
     if error.is_connect() {
-        return Failure::new(7, format!("Failed to connect to {host} port {port}: Couldn't connect to server"));
+        return Failure::new(
+            7,
+            format!("Failed to connect to {host} port {port}: Couldn't connect to server"),
+        );
     }
     Failure::new(56, format!("Recv failure from {host} port {port}"))
 }

@@ -34,7 +34,7 @@ impl Prefix {
     /// Reads `https://host[:port][/path]`. `Err` says what is allowed.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = read(text).map_err(|failure| failure.message)?;
-        if url.query().is_some() || url.fragment().is_some() {
+        if text.contains(['?', '#']) {
             return Err("a prefix ends with its path: no ? and no #".into());
         }
         Ok(Self(url))
@@ -58,9 +58,8 @@ impl Prefix {
 }
 
 fn is_below(path: &str, prefix: &str) -> bool {
-    path.strip_prefix(prefix).is_some_and(|rest| {
-        prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/')
-    })
+    path.strip_prefix(prefix)
+        .is_some_and(|rest| prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Servers that decode before they split would see other segments than we do.

@@ -46,8 +46,9 @@ impl Rules {
         let text = if text.starts_with('[') {
             text
         } else {
-            read = std::fs::read_to_string(text)
-                .map_err(|error| format!("must be a JSON list, or a file that can be read: {}", error.kind()))?;
+            read = std::fs::read_to_string(text).map_err(|error| {
+                format!("must be a JSON list, or a file that can be read: {}", error.kind())
+            })?;
             &read
         };
         let shape = "must be a JSON list of {\"prefix\": URL, \"headers\": {name: value}}";

@@ -11,9 +11,11 @@ use crate::fs::{Errno, Name, Stat, WorkingCopy};
 
 mod chmod;
 mod cmp;
+pub(crate) mod curl;
 pub(crate) mod date;
 mod diff;
 mod directories;
+pub(crate) mod fetch;
 mod glob;
 mod gzip;
 mod human;
@@ -31,6 +33,7 @@ mod transfer;
 mod unzip;
 mod versions;
 mod wc;
+pub(crate) mod wget;
 pub(crate) mod xargs;
 mod zip;
 

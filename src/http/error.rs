@@ -343,6 +343,13 @@ impl From<SessionError> for ApiError {
                 error.0.applied = Applied::Unknown;
                 error
             }
+            SessionError::AfterNetwork(error) => {
+                let mut error = Self::from(*error);
+                error.0.retryable = false;
+                error.0.headers.clear();
+                error.0.message = message;
+                error
+            }
             SessionError::Internal(cause) => {
                 tracing::error!(cause, "internal error");
                 Self::internal()
