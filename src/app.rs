@@ -118,7 +118,7 @@ fn broker(config: &Config, largest_body: u64) -> Result<Broker, StartError> {
         ca_file: config.network_ca_file.as_deref(),
         largest_body,
     };
-    Broker::new(&settings, Arc::new(broker::System)).map_err(StartError::Refused)
+    Broker::new(&settings, Arc::new(broker::System::default())).map_err(StartError::Refused)
 }
 
 /// Runs scripts as the configuration says.

@@ -11,7 +11,7 @@
 //! A redirect is not followed here. Whoever follows it asks again, and all steps are taken
 //! again.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,13 +149,13 @@ impl Broker {
             self.refusals.note(sandbox);
             return Err(Failure::refused("it is not on the list of this sandbox"));
         }
-        let request = client::request(&url, &ask)?;
         let limit = ask.timeout.min(LONGEST);
+        let longest = ask.longest.min(self.largest_body);
+        let connect = ask.connect_timeout.min(LONGEST_CONNECT).min(limit);
+        let request = client::request(&url, ask)?;
         let work = async {
             let addresses = self.addresses(sandbox, &url).await?;
             let headers = self.rules.headers(&url);
-            let longest = ask.longest.min(self.largest_body);
-            let connect = ask.connect_timeout.min(LONGEST_CONNECT).min(limit);
             self.client.send(request, headers, addresses, connect, longest, &self.budget).await
         };
         let late =
@@ -169,6 +169,10 @@ impl Broker {
         let (name, found): (Option<&str>, Vec<IpAddr>) = match url.host() {
             Some(Host::Ipv4(ip)) => (None, vec![ip.into()]),
             Some(Host::Ipv6(ip)) => (None, vec![ip.into()]),
+            // RFC 6761: such a name means this machine, whatever a resolver says of it.
+            Some(Host::Domain(name)) if is_local(name) => {
+                (Some(name), vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()])
+            }
             Some(Host::Domain(name)) => {
                 let unknown = || Failure::new(6, format!("Could not resolve host: {name}"));
                 let found = self.resolver.resolve(name).await.map_err(|_| unknown())?;
@@ -185,4 +189,10 @@ impl Broker {
         }
         Ok(fine)
     }
+}
+
+/// `localhost`, and names below it.
+fn is_local(name: &str) -> bool {
+    let name = name.trim_end_matches('.');
+    name == "localhost" || name.ends_with(".localhost")
 }

@@ -19,7 +19,7 @@ use url::Url;
 use super::budget::Budget;
 use super::{Answer, Ask, Failure};
 
-/// Headers of one reply.
+/// Headers of one message.
 const MOST_HEADERS: usize = 256;
 
 /// Makes connections.
@@ -55,11 +55,11 @@ pub(super) fn is_ours(name: &HeaderName) -> bool {
 }
 
 /// The request, checked, still without credentials.
-pub(super) fn request(url: &Url, ask: &Ask) -> Result<Request, Failure> {
+pub(super) fn request(url: &Url, ask: Ask) -> Result<Request, Failure> {
     let bad_header = |name: &str| Failure::new(43, format!("invalid header: {}", name.escape_debug()));
     let size: usize = ask.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
-    if size + ask.url.len() > super::LONGEST_HEAD {
-        return Err(Failure::new(43, "invalid header: URL and headers are too long"));
+    if size + ask.url.len() + ask.method.len() > super::LONGEST_HEAD || ask.headers.len() > MOST_HEADERS {
+        return Err(Failure::new(43, "invalid header: URL and headers are too long, or too many"));
     }
     let method = Method::try_from(ask.method.as_str()).ok().filter(|method| *method != Method::CONNECT);
     let method = method.ok_or_else(|| Failure::new(43, "this method is not allowed"))?;
@@ -70,10 +70,10 @@ pub(super) fn request(url: &Url, ask: &Ask) -> Result<Request, Failure> {
             return Err(Failure::new(43, format!("invalid header: {parsed} is set by the server")));
         }
         let value = HeaderValue::try_from(value).map_err(|_| bad_header(name))?;
-        request.headers_mut().append(parsed, value);
+        request.headers_mut().try_append(parsed, value).map_err(|_| bad_header(name))?;
     }
     if !ask.body.is_empty() || matches!(ask.method.as_str(), "POST" | "PUT" | "PATCH") {
-        *request.body_mut() = Some(ask.body.clone().into());
+        *request.body_mut() = Some(ask.body.into());
     }
     Ok(request)
 }
@@ -186,6 +186,13 @@ async fn body(mut response: Response, longest: u64, budget: &Budget) -> Result<V
     }
 }
 
+/// An error of TLS, which may be packed into several of I/O, each hiding it from `source`.
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    error
+        .downcast_ref::<rustls::Error>()
+        .or_else(|| tls_error(error.downcast_ref::<std::io::Error>()?.get_ref()?))
+}
+
 /// What went wrong, in curl's terms; without addresses, which are nobody's business.
 fn failed(error: &reqwest::Error, url: &Url) -> Failure {
     let host = url.host_str().unwrap_or_default();
@@ -203,9 +210,7 @@ fn failed(error: &reqwest::Error, url: &Url) -> Failure {
                 return Failure::new(1, "Received HTTP/0.9 when not allowed, or no HTTP at all");
             }
         }
-        let io = this.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let tls = this.downcast_ref::<rustls::Error>().or_else(|| io?.downcast_ref::<rustls::Error>());
-        match tls {
+        match tls_error(this) {
             Some(rustls::Error::InvalidCertificate(_)) => {
                 return Failure::new(60, format!("SSL certificate problem: that of {host} is not trusted"));
             }

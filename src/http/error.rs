@@ -407,6 +407,18 @@ mod tests {
     use crate::session::Captured;
 
     #[test]
+    fn what_used_the_network_is_not_to_be_sent_again() {
+        for (error, code) in [(SessionError::LeaseLost, "LEASE_LOST"), (SessionError::Conflict, "CONFLICT")] {
+            let told = |error| ApiError::from(error).body("r");
+            let (before, after) = (error.to_string(), told(SessionError::AfterNetwork(Box::new(error))));
+            assert_eq!((&after["code"], &after["applied"]), (&json!(code), &json!("no")));
+            assert_eq!(after["retryable"], json!(false), "{after}");
+            assert!(after["error"].as_str().is_some_and(|text| text.starts_with(&before)), "{after}");
+        }
+        assert_eq!(ApiError::from(SessionError::LeaseLost).body("r")["retryable"], json!(true));
+    }
+
+    #[test]
     fn bodies_have_the_members_of_the_contract() {
         let body = ApiError::from(SessionError::OutcomeUnknown).body("r1");
         assert_eq!(body["code"], "OUTCOME_UNKNOWN");

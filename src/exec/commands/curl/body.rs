@@ -4,8 +4,8 @@ use std::io::Read;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::super::fetch::{header, input};
-use super::super::{Answer, Call};
+use crate::exec::commands::fetch::{header, input};
+use crate::exec::commands::{Answer, Call};
 use crate::exec::host::{Fetched, NotFetched};
 use crate::ids::Sha256;
 

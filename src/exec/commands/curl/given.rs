@@ -1,9 +1,11 @@
 //! The options of `curl`: what is known, what is refused, and what they come to.
 
-use super::super::fetch::{LONGEST_MS, Transfer, cookies::Jar, input, is, remote_name, seconds};
-use super::super::options::{self, HELP, Spec, Takes, VERSION};
-use super::super::{Answer, Call};
 use super::{AGENT, body};
+use crate::exec::commands::fetch::{
+    LONGEST_MS, Transfer, cookies::Jar, input, is, remote_name, seconds, split_user,
+};
+use crate::exec::commands::options::{self, HELP, Spec, Takes, VERSION};
+use crate::exec::commands::{Answer, Call, join};
 use crate::exec::host::NotFetched;
 
 use Takes::{Argument as A, Nothing as N};
@@ -160,7 +162,7 @@ impl Wanted {
         let name = match self.outputs.get(number)? {
             Output::File(name) if name == "-" => return None,
             Output::File(name) => name.clone(),
-            Output::RemoteName => match remote_name(&super::super::fetch::split_user(url).0) {
+            Output::RemoteName => match remote_name(&split_user(url).0) {
                 Some(name) => name,
                 None => {
                     let message = "Remote file name has no length".to_owned();
@@ -169,7 +171,7 @@ impl Wanted {
             },
         };
         Some(Ok(match &self.output_dir {
-            Some(dir) if !name.starts_with("/dev/") => super::super::join(dir, &name),
+            Some(dir) if !name.starts_with("/dev/") => join(dir, &name),
             _ => name,
         }))
     }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::super::Answer;
-use super::super::fetch::{Plan, Transfer, header};
+use crate::exec::commands::Answer;
+use crate::exec::commands::fetch::{Plan, Transfer, header};
 use crate::exec::host::NotFetched;
 
 /// All that can be told of a transfer.

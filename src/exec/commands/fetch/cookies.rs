@@ -177,7 +177,7 @@ mod tests {
             "foreign=6; Domain=b.example",
             "wide=7; Domain=example",
             "later=8; Path=/z; Max-Age=10",
-            "bad\n=9",
+            "b\nd=9",
         ] {
             jar.set(&from, set, now);
         }
