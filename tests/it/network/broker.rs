@@ -29,9 +29,9 @@ async fn two() -> (Web, Web) {
     loop {
         let first = Web::at("127.0.0.2:0").await;
         let port = first.addr.port();
-        // Nobody else may have the port on the other address.
-        if tokio::net::TcpListener::bind(("127.0.0.1", port)).await.is_ok() {
-            return (first, Web::at(&format!("127.0.0.1:{port}")).await);
+        // Somebody else may have the port on the other address.
+        if let Ok(second) = tokio::net::TcpListener::bind(("127.0.0.1", port)).await {
+            return (first, Web::on(second));
         }
     }
 }

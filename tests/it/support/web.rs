@@ -35,11 +35,16 @@ impl Web {
 
     /// The same on another address.
     pub async fn at(address: &str) -> Self {
+        Self::on(TcpListener::bind(address).await.expect("a free port"))
+    }
+
+    /// The same on a listener that is there.
+    pub fn on(listener: TcpListener) -> Self {
         let requests = Arc::<Mutex<Vec<Value>>>::default();
         let seen = requests.clone();
         let router =
             Router::new().fallback(move |request: Request| async move { answer(request, &seen).await });
-        Self::serve(address, requests, move |stream| {
+        Self::serve(listener, requests, move |stream| {
             let router = router.clone();
             async move {
                 let service = hyper_util::service::TowerToHyperService::new(router);
@@ -47,7 +52,6 @@ impl Web {
                 let _ = hyper::server::conn::http1::Builder::new().serve_connection(io, service).await;
             }
         })
-        .await
     }
 
     /// Reads the head of a request, then does with the connection what `speak` says.
@@ -56,7 +60,8 @@ impl Web {
         F: Fn(TcpStream) -> Fut + Clone + Send + Sync + 'static,
         Fut: Future<Output = std::io::Result<()>> + Send + 'static,
     {
-        Self::serve("127.0.0.1:0", Arc::default(), move |mut stream| {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Self::serve(listener, Arc::default(), move |mut stream| {
             let speak = speak.clone();
             async move {
                 let (mut head, mut buffer) = (Vec::new(), [0; 4096]);
@@ -69,7 +74,6 @@ impl Web {
                 let _ = speak(stream).await;
             }
         })
-        .await
     }
 
     /// Says `text` and closes.
@@ -85,12 +89,11 @@ impl Web {
         .await
     }
 
-    async fn serve<F, Fut>(address: &str, requests: Arc<Mutex<Vec<Value>>>, serve: F) -> Self
+    fn serve<F, Fut>(listener: TcpListener, requests: Arc<Mutex<Vec<Value>>>, serve: F) -> Self
     where
         F: Fn(TcpStream) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let listener = TcpListener::bind(address).await.expect("a free port");
         let addr = listener.local_addr().expect("an address");
         let connections = Arc::<AtomicUsize>::default();
         let count = connections.clone();
