@@ -78,7 +78,8 @@ pub(crate) struct Answer {
 /// A command.
 pub(crate) type Command = fn(&Call<'_>) -> Answer;
 
-/// All of them by name. Only those of [`reads_lent`] look at [`Call::lent`].
+/// All of them by name, but for those that reach the network. Only those of [`reads_lent`]
+/// look at [`Call::lent`].
 pub(crate) const ALL: &[(&str, Command)] = &[
     ("chmod", chmod::run),
     ("cmp", cmp::run),

@@ -47,9 +47,10 @@ impl Builtin for Fetching {
         // What was printed before leaves now: the answer may take long.
         tokio::task::yield_now().await;
         let scene = self.stage.scene();
+        let lent = substituted(&ctx).await;
         let call = Call {
             files: &scene.files,
-            lent: &BTreeMap::new(),
+            lent: &lent,
             args: ctx.args,
             cwd: ctx.cwd.to_str().unwrap_or("/"),
             stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
@@ -61,6 +62,21 @@ impl Builtin for Fetching {
             _ => wget::run(&call, &net).await,
         }))
     }
+}
+
+/// What stands behind `@/dev/fd/63`, wherever in an argument it is named.
+async fn substituted(ctx: &BuiltinContext<'_>) -> BTreeMap<String, Lent> {
+    let mut lent = BTreeMap::new();
+    for arg in ctx.args {
+        let Some(at) = arg.find("/dev/fd/") else { continue };
+        let name = arg[at..].split(';').next().unwrap_or_default();
+        let path = Path::new(name);
+        if let (Ok(data), Ok(metadata)) = (ctx.fs.read_file(path).await, ctx.fs.stat(path).await) {
+            let stat = stat(&metadata, data.len() as u64);
+            lent.insert(name.to_owned(), Lent { stat, data: data.into(), entries: Vec::new() });
+        }
+    }
+    lent
 }
 
 /// Runs commands: the engine is given a script for them.

@@ -1,6 +1,8 @@
 //! `curl`, in the words of curl 8. What it cannot do here is in README.md; there is no
 //! progress meter.
 
+use std::fmt::Write as _;
+
 use super::fetch::{self, Net, Plan, Transfer, cookies::Jar};
 use super::{Answer, Call};
 use crate::clock;
@@ -205,7 +207,7 @@ fn put(call: &Call<'_>, name: &str, data: &[u8], answer: &mut Answer) -> Result<
 fn head(got: &crate::exec::host::Fetched) -> String {
     let mut text = format!("{} {} {}\r\n", got.version, got.status, got.reason);
     for (name, value) in &got.headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        let _ = write!(text, "{name}: {value}\r\n");
     }
     text.push_str("\r\n");
     text

@@ -224,11 +224,12 @@ pub(super) fn remote_name(url: &str) -> Option<String> {
     (!name.is_empty() && name != "." && name != "..").then(|| name.to_owned())
 }
 
-/// Bytes of a file, of standard input (`-`), or of nothing.
+/// Bytes of a file, of standard input (`-`), of what the interpreter invents, or of nothing.
 pub(super) fn input(call: &Call<'_>, name: &str) -> Result<Vec<u8>, crate::fs::Errno> {
     match name {
         "-" | "/dev/stdin" => Ok(call.stdin.to_vec()),
         "/dev/null" => Ok(Vec::new()),
+        name if call.lent.contains_key(name) => Ok(call.lent[name].data.to_vec()),
         name => call.files.read(&call.path(name)).map(|data| data.to_vec()),
     }
 }

@@ -1,5 +1,7 @@
 //! `wget`, in the words of GNU Wget 1.21, for single files. Left out: `-r`, `-c`, `-N`, `-i`.
 
+use std::fmt::Write as _;
+
 use super::fetch::{self, LONGEST_MS, Net, Plan, Transfer};
 use super::options::{self, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call};
@@ -150,7 +152,9 @@ fn one(
         }
         if wanted.show_head {
             let mut head = format!("  {} {status}\n", hop.got.version);
-            hop.got.headers.iter().for_each(|(name, value)| head.push_str(&format!("  {name}: {value}\n")));
+            for (name, value) in &hop.got.headers {
+                let _ = writeln!(head, "  {name}: {value}");
+            }
             answer.stderr.extend_from_slice(head.as_bytes());
         }
     }
@@ -213,7 +217,7 @@ fn file_name(call: &Call<'_>, wanted: &Wanted, url: &str) -> String {
     if wanted.no_clobber || wanted.output.is_some() || !exists(call, &name) {
         return name;
     }
-    (1_u32..).map(|n| format!("{name}.{n}")).find(|name| !exists(call, name)).unwrap_or(name)
+    (1..100_000).map(|n| format!("{name}.{n}")).find(|name| !exists(call, name)).unwrap_or(name)
 }
 
 fn refuse(message: &str) -> Answer {

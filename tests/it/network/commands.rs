@@ -16,6 +16,12 @@ const CURL: &[Line<'_>] = &[
     ("printf 'x\\ny\\n' > f; curl -s -d @f WEB/body; curl -s --data-binary @f WEB/body", 0, "xyx\ny\n", ""),
     ("curl -s --data-raw @f WEB/body", 0, "@f", ""),
     ("printf stdin | curl -s -d @- WEB/body", 0, "stdin", ""),
+    (
+        "curl -s -d @<(printf inner) WEB/body; curl -s -F 'a=<'<(printf part) WEB/body | grep part",
+        0,
+        "innerpart\r\n",
+        "",
+    ),
     ("printf stdin | curl -s -T - WEB/method", 0, "PUT 5\n", ""),
     ("curl -s --data-urlencode 'q=a b&c' --data-urlencode '=ü' WEB/body", 0, "q=a%20b%26c&%C3%BC", ""),
     ("curl -s --data-urlencode q@f WEB/body", 0, "q=x%0Ay%0A", ""),

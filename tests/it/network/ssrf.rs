@@ -1,6 +1,7 @@
 //! Ways to write a private place, from `tests/data/network/ssrf.txt`: none is connected to,
 //! and each would be if the guard were off.
 
+use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -133,8 +134,9 @@ async fn nor_is_one_from_a_script_nor_by_a_redirect() {
             for (url, _) in part {
                 let url = url.replace('\'', "'\\''");
                 let to = url::Url::parse(&url).map_or_else(|_| "file:///x".to_owned(), Into::into);
-                script.push_str(&format!("curl -s '{url}'; echo \"$?\"\n"));
-                script.push_str(&format!("curl -sL 'http://{private}/redirect/302?{to}'; echo \"$?\"\n"));
+                writeln!(script, "curl -s '{url}'; echo \"$?\"").expect("in memory");
+                writeln!(script, "curl -sL 'http://{private}/redirect/302?{to}'; echo \"$?\"")
+                    .expect("in memory");
             }
             let out = api.stdout(&id, &script).await;
             assert_eq!(out.lines().count(), 2 * part.len(), "{script}\n{out}");

@@ -1,5 +1,6 @@
 //! What `curl` sends: data, forms, files; and how a packed answer is unpacked.
 
+use std::fmt::Write as _;
 use std::io::Read;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -11,6 +12,9 @@ use crate::ids::Sha256;
 
 /// What stays as it is in form data.
 const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Its type, if curl names one, and its bytes.
+type Body = (Option<String>, Vec<u8>);
 
 /// How one piece of data is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -116,10 +120,10 @@ impl Data {
         let quoted = |text: &str| text.replace('\\', "\\\\").replace('"', "%22").replace(['\r', '\n'], " ");
         let mut head = format!("Content-Disposition: form-data; name=\"{}\"", quoted(name));
         if let Some(filename) = filename {
-            head.push_str(&format!("; filename=\"{}\"", quoted(&filename)));
+            let _ = write!(head, "; filename=\"{}\"", quoted(&filename));
         }
         if let Some(kind) = kind {
-            head.push_str(&format!("\r\nContent-Type: {}", kind.replace(['\r', '\n'], " ")));
+            let _ = write!(head, "\r\nContent-Type: {}", kind.replace(['\r', '\n'], " "));
         }
         self.parts.push(Part { head, data });
         Ok(())
@@ -149,7 +153,7 @@ impl Data {
     }
 
     /// The body and its type.
-    pub(super) fn body(&self, longest: u64) -> Result<Option<(Option<String>, Vec<u8>)>, Answer> {
+    pub(super) fn body(&self, longest: u64) -> Result<Option<Body>, Answer> {
         let made = if self.parts.is_empty() {
             let Some(pieces) = &self.pieces else { return Ok(None) };
             let kind = match () {
@@ -170,7 +174,7 @@ impl Data {
         Ok(Some(made))
     }
 
-    fn form(&self) -> (Option<String>, Vec<u8>) {
+    fn form(&self) -> Body {
         let all: Vec<u8> =
             self.parts.iter().flat_map(|part| part.head.bytes().chain(part.data.iter().copied())).collect();
         // Taken from the content: it cannot stand in it.
