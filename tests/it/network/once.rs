@@ -44,7 +44,10 @@ async fn a_lost_race_after_a_network_call_is_told_and_not_repeated() {
         // While it waits for its answer, another replica commits.
         other.exec(&id, "echo theirs >> f").await;
         gate.add_permits(1);
-        let reply = running.await.expect("a reply");
+        let reply = tokio::select! {
+            reply = running => reply.expect("a reply"),
+            _ = arrivals.recv() => panic!("{route}: it ran a second time"),
+        };
         let text = String::from_utf8_lossy(&reply.body).into_owned();
         // Items of a batch that is not atomic do not say whether to retry.
         let retryable = if number == 1 { "\"code\"" } else { "\"retryable\":false" };
