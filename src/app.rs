@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
+use crate::broker::{self, Broker};
 pub use crate::config::DEFAULT_TENANT;
 use crate::config::{self, Config, ConfigError, LeaseMode, RedisDown, Secret};
 use crate::exec::{BashInterpreter, Interpreter};
@@ -102,9 +103,22 @@ pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
         tenants.add(TenantId(tenant.as_str().into()), Box::new(opener));
     }
     let settings = settings(&config);
+    let broker = broker(&config, settings.quota.file_bytes)?;
     let interpreter = interpreter(&config, settings.quota);
     let cache = Arc::new(ContentCache::new(config.content_cache_max_bytes));
-    Ok(App { service: Service::coordinated(settings, tenants, interpreter, cache, coordination) })
+    let service = Service::coordinated(settings, tenants, interpreter, cache, coordination);
+    Ok(App { service: service.with_network(Arc::new(broker)) })
+}
+
+/// Makes the requests of scripts that have network permission.
+fn broker(config: &Config, largest_body: u64) -> Result<Broker, StartError> {
+    let settings = broker::Settings {
+        allow_private: &config.network_allow_private,
+        rules: config.network_rules.as_ref().map_or("", |rules| &rules.0),
+        ca_file: config.network_ca_file.as_deref(),
+        largest_body,
+    };
+    Broker::new(&settings, Arc::new(broker::System::default())).map_err(StartError::Refused)
 }
 
 /// Runs scripts as the configuration says.

@@ -184,6 +184,9 @@ settings! {
     lease_margin: Duration = millis::<10, 600_000>, "REDIS_EXEC_LOCK_MARGIN_MS", "1000", "ms", "How long before its lease expires a script is ended when the lease was not renewed.";
     acquire_timeout: Duration = millis::<100, 3_600_000>, "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS", "75000", "ms", "Longest wait of an exec for its turn (503 LEASE_TIMEOUT beyond).";
     interpreter: Interpreter = interpreter, "INTERPRETER", "", "", "`process`: scripts run in worker processes, each with one caller's files and no file system, network or memory but its own. `thread`: in the server itself, for scripts that you trust. Unset: `process` on Linux, elsewhere there is `thread` only.";
+    network_allow_private: String = text, "NETWORK_ALLOW_PRIVATE", "", "", "Private places that scripts with network permission may reach, with commas: `ip:port`, `name:port` or a network such as 10.0.0.0/8. Unset: public addresses only.";
+    network_rules: Option<Secret> = secret, "NETWORK_RULES", "", "", "Credentials that the server adds to requests of scripts: a JSON list of `{\"prefix\": \"https://…/\", \"headers\": {name: value}}`, or the path of a file with it. Scripts do not see them.";
+    network_ca_file: Option<PathBuf> = optional_path, "NETWORK_CA_FILE", "", "", "File with certificates of authorities (PEM) that scripts' requests trust beside those of Mozilla's list.";
     worker_memory_bytes: u64 = number::<u64, 67_108_864, MAX_BYTES>, "WORKER_MEMORY_BYTES", "1073741824", "bytes", "Memory of one worker process; a script that needs more is ended.";
     max_idle_workers: usize = number::<usize, 0, 10_000>, "MAX_IDLE_WORKERS", "32", "processes", "Worker processes kept for the next script of the caller whom they served. Each holds about 20 MB.";
     exec_memory_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "EXEC_MEMORY_BYTES", "268435456", "bytes", "New file content and interpreter memory of one script.";

@@ -5,6 +5,7 @@
 //! it is built.
 
 pub mod app;
+pub mod broker;
 pub mod cli;
 pub mod clock;
 pub mod config;

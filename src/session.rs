@@ -17,11 +17,12 @@
 
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::task::TaskTracker;
 use tracing::Instrument;
 
+use crate::broker::Broker;
 use crate::exec::Interpreter;
 use crate::fs::ContentSource;
 use crate::fs::content_cache::ContentCache;
@@ -40,6 +41,7 @@ mod exec;
 mod freshness;
 mod guard;
 mod hint;
+mod host;
 mod lifecycle;
 mod maintenance;
 mod operators;
@@ -68,9 +70,13 @@ pub use tenants::Tenants;
 pub use types::*;
 pub use write::Edit;
 
+/// The list of a sandbox, as it is checked before it is kept.
+pub use crate::broker::Prefix as NetworkPrefix;
+
 use admission::{Admission, WaitingPlace};
 use content::StoredContent;
 use entry::Session;
+use host::NetworkCalls;
 use lifecycle::Lifecycle;
 use registry::Registry;
 use stop::Stop;
@@ -89,6 +95,8 @@ struct Inner {
     registry: Registry,
     admission: Admission,
     coordination: Coordination,
+    /// Set once, before the first exec; without it no script has a network.
+    broker: OnceLock<Arc<Broker>>,
     lifecycle: Lifecycle,
     /// Work that nobody waits for, ended at shutdown.
     background: TaskTracker,
@@ -101,6 +109,8 @@ struct Request {
     id: String,
     stop: Stop,
     place: Option<WaitingPlace>,
+    /// How often its scripts used the network.
+    network: NetworkCalls,
 }
 
 impl Request {
@@ -156,6 +166,7 @@ impl Service {
             registry: Registry::default(),
             admission,
             coordination,
+            broker: OnceLock::new(),
             lifecycle: Lifecycle::default(),
             background: TaskTracker::new(),
             runtime: tokio::runtime::Handle::current(),
@@ -169,6 +180,13 @@ impl Service {
             });
         }
         Self { inner }
+    }
+
+    /// Lets scripts of sandboxes with network permission use the network. Counts once.
+    #[must_use]
+    pub fn with_network(self, broker: Arc<Broker>) -> Self {
+        let _ = self.inner.broker.set(broker);
+        self
     }
 
     /// Whether there is such a tenant.
@@ -201,7 +219,9 @@ impl Service {
             id: request_id.to_owned(),
             stop: stop.clone(),
             place: Some(place),
+            network: NetworkCalls::default(),
         };
+        let network = request.network.clone();
         let work = work(self.inner.clone(), request, session.clone());
         let inner = self.inner.clone();
         let _gone = stop.on_drop();
@@ -216,7 +236,7 @@ impl Service {
                 inner.registry.evict_unused(&session);
             }
             drop(registered);
-            result
+            result.map_err(|error| network.told(error))
         };
         tokio::spawn(running.in_current_span())
             .await

@@ -14,9 +14,11 @@ mod chmod;
 mod cmp;
 mod column;
 mod csplit;
+pub(crate) mod curl;
 pub(crate) mod date;
 mod diff;
 mod directories;
+pub(crate) mod fetch;
 mod fmt;
 mod glob;
 mod gzip;
@@ -37,6 +39,7 @@ mod transfer;
 mod unzip;
 mod versions;
 mod wc;
+pub(crate) mod wget;
 pub(crate) mod xargs;
 mod xz;
 mod zip;
@@ -82,7 +85,8 @@ pub(crate) struct Answer {
 /// A command.
 pub(crate) type Command = fn(&Call<'_>) -> Answer;
 
-/// All of them by name. Only those of [`reads_lent`] look at [`Call::lent`].
+/// All of them by name, but for those that reach the network. Only those of [`reads_lent`]
+/// look at [`Call::lent`].
 pub(crate) const ALL: &[(&str, Command)] = &[
     ("chmod", chmod::run),
     ("cmp", cmp::run),

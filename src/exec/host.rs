@@ -31,7 +31,7 @@ pub enum Question {
     Start(Runtime),
     /// The place is free again.
     Done(Runtime),
-    /// An HTTP request.
+    /// An HTTP request. A redirect is an answer: who follows it asks again.
     Fetch(Box<Fetch>),
 }
 
@@ -59,10 +59,10 @@ pub struct Fetch {
     pub headers: Vec<(String, String)>,
     /// Body.
     pub body: Bin,
-    /// Redirects that are followed.
-    pub redirects: u32,
     /// Milliseconds for all of it.
     pub timeout_ms: u64,
+    /// Milliseconds until a connection stands.
+    pub connect_timeout_ms: u64,
     /// Bytes of a body that is taken.
     pub longest: u64,
 }
@@ -72,7 +72,11 @@ pub struct Fetch {
 pub struct Fetched {
     /// Status code.
     pub status: u16,
-    /// Where it came from, after redirects.
+    /// `HTTP/1.1` or `HTTP/1.0`.
+    pub version: String,
+    /// What the server calls the status.
+    pub reason: String,
+    /// The URL in its normal form.
     pub url: String,
     /// In order, names in lower case.
     pub headers: Vec<(String, String)>,

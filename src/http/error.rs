@@ -343,6 +343,13 @@ impl From<SessionError> for ApiError {
                 error.0.applied = Applied::Unknown;
                 error
             }
+            SessionError::AfterNetwork(error) => {
+                let mut error = Self::from(*error);
+                error.0.retryable = false;
+                error.0.headers.clear();
+                error.0.message = message;
+                error
+            }
             SessionError::Internal(cause) => {
                 tracing::error!(cause, "internal error");
                 Self::internal()
@@ -398,6 +405,18 @@ mod tests {
     use super::*;
     use crate::ids::Head;
     use crate::session::Captured;
+
+    #[test]
+    fn what_used_the_network_is_not_to_be_sent_again() {
+        for (error, code) in [(SessionError::LeaseLost, "LEASE_LOST"), (SessionError::Conflict, "CONFLICT")] {
+            let told = |error| ApiError::from(error).body("r");
+            let (before, after) = (error.to_string(), told(SessionError::AfterNetwork(Box::new(error))));
+            assert_eq!((&after["code"], &after["applied"]), (&json!(code), &json!("no")));
+            assert_eq!(after["retryable"], json!(false), "{after}");
+            assert!(after["error"].as_str().is_some_and(|text| text.starts_with(&before)), "{after}");
+        }
+        assert_eq!(ApiError::from(SessionError::LeaseLost).body("r")["retryable"], json!(true));
+    }
 
     #[test]
     fn bodies_have_the_members_of_the_contract() {

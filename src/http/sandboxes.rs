@@ -18,7 +18,7 @@ use super::json::Fields;
 use super::options::{env_field, no_idempotency_key};
 use super::wire::{Sandbox, SandboxPage};
 use crate::ids::{Caller, SandboxId};
-use crate::session::{Create, Network, Page, Patch, SandboxRow, SessionError};
+use crate::session::{Create, Network, NetworkPrefix, Page, Patch, SandboxRow, SessionError};
 
 const LONGEST_NAME: usize = 255;
 const LARGEST_PAGE: i64 = 1000;
@@ -208,10 +208,10 @@ fn network_field(fields: &mut Fields) -> ApiResult<Network> {
         Some(value @ Value::Object(_)) => {
             let mut inner = Fields::at(value, &["allow"], "network.")?;
             let allow = inner.texts("allow")?.ok_or_else(|| inner.missing("allow"))?;
-            let url = |u: &String| u.starts_with("http://") || u.starts_with("https://");
-            match allow.iter().find(|u| !url(u)) {
-                Some(bad) => Err(ApiError::invalid(format!(
-                    "network.allow: expected http:// or https:// prefixes, got {bad:?}"
+            let bad = allow.iter().find_map(|u| NetworkPrefix::parse(u).err().map(|why| (u, why)));
+            match bad {
+                Some((bad, why)) => Err(ApiError::invalid(format!(
+                    "network.allow: expected http:// or https:// prefixes, got {bad:?}: {why}"
                 ))),
                 None => Ok(Network::Allow { allow }),
             }

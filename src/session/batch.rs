@@ -79,7 +79,7 @@ impl Inner {
             let result = self.batch_script(&of, &mut guard, script, batch.each.min(left), &output).await;
             results.push(match result {
                 Ok(reply) => BatchResult::Done(Box::new(reply)),
-                Err(error) => BatchResult::Failed(error, output.take(), this.elapsed()),
+                Err(error) => BatchResult::Failed(of.network.told(error), output.take(), this.elapsed()),
             });
         }
         Ok(results)
@@ -99,6 +99,7 @@ impl Inner {
         let mut runs = 0;
         loop {
             runs += 1;
+            let calls = of.network.count();
             let started_at_ns = clock::wall_ns();
             let content = self.content(&guard.session);
             let run = script_run(script, left, Mode::ReadWrite, &guard.base, &guard.row, content, output);
@@ -109,7 +110,7 @@ impl Inner {
                 return Ok(ExecReply { output: output.take(), ..reply });
             }
             left = left.saturating_sub(duration);
-            if left.is_zero() {
+            if left.is_zero() || of.network.count() > calls {
                 return Err(SessionError::Conflict);
             }
             guard.again(self, &of.caller, &of.stop, runs, until).await?;
@@ -173,7 +174,7 @@ impl Inner {
                 Err(error) => return Err(error),
             }
             total = remaining(total, began);
-            if total.is_zero() {
+            if total.is_zero() || of.network.count() > 0 {
                 return Err(SessionError::Conflict);
             }
             guard.again(self, &of.caller, &of.stop, runs, deadline).await?;
@@ -197,7 +198,7 @@ impl Inner {
         let result = self.run(Run { guard: Some(guard), ..run }, of).await;
         match result.and_then(|finished| chain.extend(finished, &guard.base, &output)) {
             Ok(reply) => BatchResult::Done(Box::new(reply)),
-            Err(error) => BatchResult::Failed(error, output.take(), this.elapsed()),
+            Err(error) => BatchResult::Failed(of.network.told(error), output.take(), this.elapsed()),
         }
     }
 
@@ -223,7 +224,11 @@ impl Inner {
         let mut kept = Vec::with_capacity(results.len());
         for result in results {
             match result {
-                BatchResult::Failed(error @ SessionError::ReadOnlyViolation { .. }, ..) => return Err(error),
+                BatchResult::Failed(error, ..)
+                    if matches!(error.beneath(), SessionError::ReadOnlyViolation { .. }) =>
+                {
+                    return Err(error);
+                }
                 BatchResult::Done(_)
                 | BatchResult::Failed(..)
                 | BatchResult::Skipped
@@ -266,7 +271,7 @@ impl Inner {
         let run = script_run(script, timeout, Mode::ReadOnly, &fresh.base, &fresh.row, content, &output);
         match self.run(run, of).await {
             Ok(finished) => BatchResult::Done(Box::new(read_reply(finished, &fresh.base, &output))),
-            Err(error) => BatchResult::Failed(error, output.take(), this.elapsed()),
+            Err(error) => BatchResult::Failed(of.network.told(error), output.take(), this.elapsed()),
         }
     }
 }
@@ -381,7 +386,7 @@ fn ends_batch(result: &BatchResult) -> bool {
         BatchResult::Skipped => true,
         BatchResult::Done(_) | BatchResult::OutOfTime => false,
         BatchResult::Failed(error, ..) => matches!(
-            error,
+            error.beneath(),
             SessionError::LeaseLost
                 | SessionError::CoordinationUnavailable
                 | SessionError::Conflict

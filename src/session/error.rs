@@ -136,12 +136,25 @@ pub enum SessionError {
     /// Whether the commit happened cannot be told while the store is away.
     #[error("whether the commit happened cannot be told while the store is unreachable")]
     OutcomeUnknown,
+    /// The same, of a script that had used the network: what it did there stays done, so the
+    /// request must not be sent again as it is.
+    #[error("{0}; it had used the network, and what it did there stays done")]
+    AfterNetwork(Box<SessionError>),
     /// A bug or a broken store; the text is for the log, not for the client.
     #[error("internal error")]
     Internal(String),
 }
 
 impl SessionError {
+    /// What happened, network or not.
+    #[must_use]
+    pub fn beneath(&self) -> &Self {
+        match self {
+            Self::AfterNetwork(error) => error,
+            error => error,
+        }
+    }
+
     /// The kind of failure, from a small fixed set, for the metrics.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -169,6 +182,7 @@ impl SessionError {
             Self::ClientGone => "client_gone",
             Self::StoreUnavailable => "store_unavailable",
             Self::OutcomeUnknown => "outcome_unknown",
+            Self::AfterNetwork(error) => error.kind(),
             Self::Internal(_) => "internal",
         }
     }

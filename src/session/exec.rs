@@ -94,6 +94,7 @@ impl Inner {
         let mut runs = 0;
         let reply = loop {
             runs += 1;
+            let calls = of.network.count();
             let started_at_ns = clock::wall_ns();
             let run = Run {
                 script: &request.script,
@@ -129,7 +130,7 @@ impl Inner {
                 break reply;
             }
             left = left.saturating_sub(duration);
-            if output.left() || left.is_zero() {
+            if output.left() || left.is_zero() || of.network.count() > calls {
                 return Err(SessionError::Conflict);
             }
             metrics().reruns.one([]);

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use tracing::Instrument;
 
-use crate::exec::host::{NoHost, Permissions};
+use crate::exec::host::Permissions;
 use crate::exec::{End, Ended, Job, Output};
 use crate::fs::{ContentSource, Errno, Fatal, Mode, NodeBody};
 use crate::metrics::metrics;
 use crate::session::entry::Base;
 use crate::session::guard::WriteGuard;
+use crate::session::host::ScriptHost;
 use crate::session::stop::Stop;
 use crate::session::{Inner, Request, SessionError};
 use crate::store::SandboxRow;
@@ -78,7 +79,7 @@ impl Inner {
                 javascript: run.row.javascript,
                 network: run.row.network.is_some(),
             },
-            host: Arc::new(NoHost),
+            host: Arc::new(ScriptHost { network: self.network(run.row, of) }),
         };
         let running = match run.guard {
             Some(guard) => guard.start(stop)?,

@@ -43,6 +43,7 @@ mod lease_driver;
 mod lease_trace;
 mod lifecycle;
 mod mcp;
+mod network;
 mod observability;
 mod openapi;
 mod openapi_schemathesis;

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use sqlfs::config::SETTINGS;
 
+use crate::support::web::Web;
 use crate::support::{Server, TestStore, python};
 
 const BEGIN: &str = "<!-- settings: written by tests/it/readme.rs -->\n";
@@ -63,8 +64,13 @@ fn blocks(part: &str, language: &str) -> String {
 }
 
 /// Runs a part's code against a server; what the text promises must come out.
-async fn works_as_written(part: &str, mut command: Command) {
-    let server = Server::start(TestStore::sqlite()).await;
+async fn works_as_written(part: &str, command: Command) {
+    works_with(part, command, &[]).await;
+}
+
+/// The same, with settings of the server.
+async fn works_with(part: &str, mut command: Command, env: &[(&str, &str)]) {
+    let server = Server::start_with(TestStore::sqlite(), env).await;
     let api = server.api().await;
     command.env("SQLFS", server.url()).env("TOKEN", &api.token).current_dir(server.store().data_dir());
     let ran = python::run(command, Duration::from_mins(1)).await;
@@ -86,6 +92,16 @@ async fn the_walk_through_works_as_written() {
         bash.args(["-euo", "pipefail", "-c", &blocks(part, "sh")]);
         works_as_written(part, bash).await;
     }
+}
+
+#[tokio::test]
+async fn the_network_example_works_as_written() {
+    let (_, text) = readme();
+    let part = between(&text, "<!-- network -->\n", "<!-- /network -->");
+    let web = Web::start().await;
+    let mut bash = Command::new("bash");
+    bash.args(["-euo", "pipefail", "-c", &blocks(part, "sh")]).env("TARGET", web.url());
+    works_with(part, bash, &[("NETWORK_ALLOW_PRIVATE", &web.addr.to_string())]).await;
 }
 
 /// Runs the one program of a part, in an environment with the packages of `list`.

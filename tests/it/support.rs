@@ -25,6 +25,7 @@ pub mod scripts;
 pub mod server;
 pub mod watched;
 pub mod weather;
+pub mod web;
 
 pub use http::{Api, Reply};
 pub use server::{Server, TestStore};

@@ -11,13 +11,17 @@ use bashkit::{
 use super::engine::Stage;
 use super::file_system::nanoseconds;
 use crate::clock;
-use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, reads_lent, xargs};
+use crate::exec::commands::fetch::Net;
+use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, reads_lent, wget, xargs};
 use crate::fs::{Errno, Kind, Stat};
 
 /// Gives the engine our commands in place of its own.
 pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
     for &(name, run) in ALL {
         bash = bash.builtin(name, Box::new(Ours { stage: stage.clone(), name, run }));
+    }
+    for name in ["curl", "wget"] {
+        bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
     bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
 }
@@ -29,6 +33,50 @@ fn result(answer: Answer) -> ExecResult {
         exit_code: answer.exit.into(),
         ..ExecResult::default()
     }
+}
+
+/// Commands that reach the network: they ask the server, and wait.
+struct Fetching {
+    stage: Stage,
+    name: &'static str,
+}
+
+#[async_trait]
+impl Builtin for Fetching {
+    async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
+        // What was printed before leaves now: the answer may take long.
+        tokio::task::yield_now().await;
+        let scene = self.stage.scene();
+        let lent = substituted(&ctx).await;
+        let call = Call {
+            files: &scene.files,
+            lent: &lent,
+            args: ctx.args,
+            cwd: ctx.cwd.to_str().unwrap_or("/"),
+            stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
+            now_ns: clock::wall_ns(),
+        };
+        let net = Net { host: &*scene.host, allowed: scene.permissions.network };
+        Ok(result(match self.name {
+            "curl" => curl::run(&call, &net).await,
+            _ => wget::run(&call, &net).await,
+        }))
+    }
+}
+
+/// What stands behind `@/dev/fd/63`, wherever in an argument it is named.
+async fn substituted(ctx: &BuiltinContext<'_>) -> BTreeMap<String, Lent> {
+    let mut lent = BTreeMap::new();
+    for arg in ctx.args {
+        let Some(at) = arg.find("/dev/fd/") else { continue };
+        let name = arg[at..].split(';').next().unwrap_or_default();
+        let path = Path::new(name);
+        if let (Ok(data), Ok(metadata)) = (ctx.fs.read_file(path).await, ctx.fs.stat(path).await) {
+            let stat = stat(&metadata, data.len() as u64);
+            lent.insert(name.to_owned(), Lent { stat, data: data.into(), entries: Vec::new() });
+        }
+    }
+    lent
 }
 
 /// Runs commands: the engine is given a script for them.
