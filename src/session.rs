@@ -40,6 +40,7 @@ mod exec;
 mod freshness;
 mod guard;
 mod hint;
+mod host;
 mod lifecycle;
 mod maintenance;
 mod operators;
@@ -48,6 +49,7 @@ mod registry;
 mod replay;
 mod revoked;
 mod run;
+mod runtimes;
 mod sandboxes;
 pub mod settings;
 mod stop;
@@ -63,7 +65,7 @@ pub use error::SessionError;
 pub use lifecycle::Readiness;
 pub use read::ReadView;
 pub use revoked::TokenFacts;
-pub use settings::{Settings, TenantQuota};
+pub use settings::{RuntimeLimits, Settings, TenantQuota};
 pub use tenants::Tenants;
 pub use types::*;
 pub use write::Edit;
@@ -73,6 +75,7 @@ use content::StoredContent;
 use entry::Session;
 use lifecycle::Lifecycle;
 use registry::Registry;
+use runtimes::Runtimes;
 use stop::Stop;
 
 /// The service: all sandboxes of all tenants as this replica sees them. Cheap to clone.
@@ -88,6 +91,7 @@ struct Inner {
     cache: Arc<ContentCache>,
     registry: Registry,
     admission: Admission,
+    runtimes: Arc<Runtimes>,
     coordination: Coordination,
     lifecycle: Lifecycle,
     /// Work that nobody waits for, ended at shutdown.
@@ -148,6 +152,7 @@ impl Service {
             settings.max_execs_per_tenant,
             settings.max_execs_per_owner,
         );
+        let runtimes = Arc::new(Runtimes::new(&settings));
         let inner = Arc::new(Inner {
             settings,
             tenants,
@@ -155,6 +160,7 @@ impl Service {
             cache,
             registry: Registry::default(),
             admission,
+            runtimes,
             coordination,
             lifecycle: Lifecycle::default(),
             background: TaskTracker::new(),

@@ -4,6 +4,7 @@
 //! interpreter's own does the same.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -22,6 +23,7 @@ mod look;
 mod ls;
 mod mode;
 mod more;
+pub(crate) mod node;
 mod options;
 mod patch;
 mod quote;
@@ -37,7 +39,7 @@ mod zip;
 /// One call of a command.
 pub(crate) struct Call<'a> {
     /// The sandbox's files.
-    pub(crate) files: &'a WorkingCopy,
+    pub(crate) files: &'a Arc<WorkingCopy>,
     /// Operands that name something outside the working copy, as `/dev/fd/63` of a
     /// process substitution: operand as written → what is there.
     pub(crate) lent: &'a BTreeMap<String, Lent>,

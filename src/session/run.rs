@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use tracing::Instrument;
 
-use crate::exec::host::{NoHost, Permissions};
+use crate::exec::host::Permissions;
 use crate::exec::{End, Ended, Job, Output};
 use crate::fs::{ContentSource, Errno, Fatal, Mode, NodeBody};
 use crate::metrics::metrics;
 use crate::session::entry::Base;
 use crate::session::guard::WriteGuard;
+use crate::session::host::ScriptHost;
 use crate::session::stop::Stop;
 use crate::session::{Inner, Request, SessionError};
 use crate::store::SandboxRow;
@@ -57,6 +58,11 @@ impl Inner {
         if let Some(token) = run.guard.and_then(WriteGuard::token) {
             env.insert(FENCING_TOKEN.into(), token.to_string());
         }
+        let permissions = Permissions {
+            python: run.row.python,
+            javascript: run.row.javascript,
+            network: run.row.network.is_some(),
+        };
         let job = Job {
             caller: of.caller.clone(),
             sandbox: run.row.id,
@@ -73,12 +79,8 @@ impl Inner {
             quota: self.settings.quota,
             content: run.content,
             output: run.output.clone(),
-            permissions: Permissions {
-                python: run.row.python,
-                javascript: run.row.javascript,
-                network: run.row.network.is_some(),
-            },
-            host: Arc::new(NoHost),
+            permissions,
+            host: Arc::new(ScriptHost::new(of.caller.clone(), permissions, self.runtimes.clone())),
         };
         let running = match run.guard {
             Some(guard) => guard.start(stop)?,
@@ -96,6 +98,7 @@ impl Inner {
                 || SessionError::Internal("a script was cancelled by nobody".into()),
                 super::stop::Cause::error,
             )),
+            End::Limit { name: "runtime_busy", message } => Err(SessionError::RuntimeBusy(message.clone())),
             End::Limit { name, message } => {
                 Err(SessionError::Limit { name, message: message.clone(), output: output() })
             }

@@ -14,11 +14,14 @@ use crate::clock;
 use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, reads_lent, xargs};
 use crate::fs::{Errno, Kind, Stat};
 
+mod programs;
+
 /// Gives the engine our commands in place of its own.
 pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
     for &(name, run) in ALL {
         bash = bash.builtin(name, Box::new(Ours { stage: stage.clone(), name, run }));
     }
+    bash = programs::register(bash, stage);
     bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
 }
 

@@ -10,6 +10,7 @@ use bashkit::{Bash, SessionLimits};
 use super::file_system::SandboxFs;
 use super::hooks::{self, Seen};
 use super::{commands, limits};
+use crate::exec::host::{Host, Permissions};
 use crate::exec::stop::Stop;
 use crate::fs::{Quota, WorkingCopy};
 
@@ -29,6 +30,8 @@ pub(super) struct Scene {
     pub(super) seen: Arc<Seen>,
     pub(super) stop: Arc<Stop>,
     pub(super) script: Arc<str>,
+    pub(super) permissions: Permissions,
+    pub(super) host: Arc<dyn Host>,
 }
 
 /// The scene, as the parts of an engine hold it.

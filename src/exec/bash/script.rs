@@ -42,6 +42,8 @@ pub(super) fn run(seat: &Seat, mut job: Job, stop: &Arc<Stop>) -> Ended {
         seen: seen.clone(),
         stop: stop.clone(),
         script: script.clone(),
+        permissions: job.permissions,
+        host: job.host,
     });
     let bash = &mut engine.bash;
     for (name, value) in &job.env {
