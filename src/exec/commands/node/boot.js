@@ -304,6 +304,7 @@ sys.main = (kind, text, args, options) => {
   if (kind === 'file') {
     const path = modules.entry(text);
     process.argv = ['/usr/local/bin/node', path, ...args];
+    if (options.check) { modules.check(path); return; }
     modules.run(path);
     return;
   }

@@ -144,6 +144,8 @@ impl<'js> Turn<'js, '_> {
                 let memory = exception.message().is_some_and(|text| text == "out of memory");
                 (memory, exception.into_value())
             }
+            // The engine throws null when there is no room for an error; a program may, too.
+            CaughtError::Value(value) if value.is_null() => return self.nothing_thrown(),
             CaughtError::Value(value) => (false, value),
             CaughtError::Error(error) => {
                 // An error of ours that is none of JavaScript.
@@ -161,6 +163,16 @@ impl<'js> Turn<'js, '_> {
             self.state.print(true, b"node: an uncaught error, and another while it was told\n");
             self.state.exit.set(Some(7));
         }
+        false
+    }
+
+    fn nothing_thrown(&self) -> bool {
+        let limit = self.state.files.quota().memory;
+        let text = format!(
+            "Uncaught null: the program threw it, or it holds all {limit} bytes that it may (EXEC_MEMORY_BYTES)\n"
+        );
+        self.state.print(true, text.as_bytes());
+        self.state.exit.set(Some(1));
         false
     }
 

@@ -163,7 +163,7 @@ function Module(id = '', parent) {
   this.filename = id;
   this.loaded = false;
   this.children = [];
-  this.paths = lookups(this.path);
+  this.paths = id[0] === '/' ? lookups(this.path) : [];
   Object.defineProperty(this, 'parent', { value: parent, writable: true, configurable: true, enumerable: false });
 }
 const lookups = (dir) => { const out = []; for (let at = dir; ; at = path.dirname(at)) { if (path.basename(at) !== 'node_modules') out.push(path.join(at, 'node_modules')); if (at === '/') return out; } };
@@ -339,6 +339,14 @@ function run(file) {
   module.loaded = true;
 }
 
+// Only reads the program. What is no CommonJS and looks like an ES module is not read: the
+// engine reads one only together with what it imports.
+function check(file) {
+  const source = text(file);
+  if (isEs(file)) return;
+  try { compile(source, file); } catch (error) { if (!looksEs(error, source)) throw error; }
+}
+
 // Text of the command line or of standard input: a script with `require` among its globals.
 function runText(name, source, { print, es }) {
   const file = path.join(sys.cwd(), name), module = new Module(file, undefined);
@@ -361,4 +369,4 @@ function runText(name, source, { print, es }) {
   if (print) console.log(result);
 }
 
-module.exports = { entry, run, runText, unsettled: () => pending > 0 };
+module.exports = { entry, run, check, runText, unsettled: () => pending > 0 };
