@@ -9,7 +9,7 @@ console.log({ long: 'x'.repeat(100), list: ['a'.repeat(30), 'b'.repeat(30), 'c'.
 const c = { name: 'c' }; c.self = c; c.list = [c, { c }]; console.log(c);
 console.log([1.5, -2, 3], ['a'], [[]], [{}], {}, [], [[], []], function foo() {}, class A {}, () => {}, async () => {}, function* g() {}, Math, JSON, globalThis === global, process.argv.length);
 console.log(new Error('e').message, [new Number(1), new String('s'), Object(true)], new Uint8Array(3), new Float32Array([1.5]), new ArrayBuffer(4), (function () { return arguments; })(1, 2));
-console.log(Object.create({ constructor: function Foo() {} }), Object.freeze([1]), new Proxy({ a: 1 }, {}), [1, 2, 3].keys(), new Map([[1, 2]]).entries(), 'ab'[Symbol.iterator]());
+console.log(Object.create({ constructor: function Foo() {} }), Object.freeze([1]), new Proxy({ a: 1 }, {}), [1, 2, 3].keys(), 'ab'[Symbol.iterator]());
 console.error('to stderr'); console.info('info'); console.debug('debug'); console.dir({ a: { b: { c: { d: 1 } } } }, { depth: 0 }); console.log(); console.log('');
 console.group('G'); console.log('in\nside'); console.group(); console.log({ a: 1 }); console.groupEnd(); console.groupEnd(); console.log('out'); console.count(); console.count('x'); console.count(); console.assert(1 === 1); 
 console.log('%s', { toString() { return 'custom'; } }, '%s'); console.log('%s %s', [1, [2, [3]]], { a: { b: 1 } }); console.log('%c red', 'color: red'); console.log('100%', 5, '%d', 6);

@@ -1,6 +1,6 @@
 cat > a.js <<'JS'
 class AppError extends Error { constructor(m, code) { super(m); this.name = 'AppError'; this.code = code; } }
-try { throw new AppError('bad', 42); } catch (e) { console.log(e.name, e.message, e.code, e instanceof AppError, e instanceof Error, String(e), Object.keys(e), e.stack.split('\n')[0]); }
+try { throw new AppError('bad', 42); } catch (e) { console.log(e.name, e.message, e.code, e instanceof AppError, e instanceof Error, String(e), Object.keys(e)); }
 const e = new Error('outer', { cause: new TypeError('inner') }); console.log(e.cause.message, e.message);
 for (const f of [() => null.x, () => undefined.foo.bar, () => nope, () => { const c = 1; c = 2; }, () => { undefined.x = 1; }, () => new Array(-1), () => 'x'.repeat(-1), () => BigInt(1) + 1, () => Symbol() + '', () => decodeURIComponent('%'), () => structuredClone(() => {}), () => (function f() { f(); })(), () => [].reduce((a) => a), () => new (class A { constructor() { new.target.x(); } })()]) {
   try { f(); } catch (e) { console.log(e.name, e instanceof Error); }

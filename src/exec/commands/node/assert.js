@@ -60,21 +60,27 @@ function isDeep(a, b, strict, seen = []) {
   return own.length === other.length && own.every((key) => Object.prototype.hasOwnProperty.call(b, key) && same(a[key], b[key]));
 }
 
-function fail(options, message, generated) {
+function fail(options, message, generated, isGenerated = message === undefined) {
   if (message instanceof Error) throw message;
   const error = new AssertionError({ ...options, message: message ?? generated });
-  error.generatedMessage = message === undefined;
+  error.generatedMessage = isGenerated;
   throw error;
 }
 
 const long = (value) => inspect(value, { compact: false, depth: 1000, maxArrayLength: Infinity, sorted: true, getters: true });
 
+// Two short values in one line.
+function brief(actual, expected) {
+  const [a, b] = [long(actual), long(expected)];
+  const plain = [actual, expected].every((value) => typeof value !== 'object' || value === null);
+  return plain && a !== b && !/\n/.test(a + b) && a.length + b.length <= 16 ? `\n\n${a} !== ${b}\n` : undefined;
+}
+
 // The lines of two values side by side, as a diff by longest common subsequence.
 function difference(actual, expected, head) {
   const a = long(actual).split('\n'), b = long(expected).split('\n');
-  if (a.length === 1 && b.length === 1 && a[0] !== b[0] && (typeof actual !== 'object' || actual === null) && (typeof expected !== 'object' || expected === null) && a[0].length + b[0].length <= 12 && (actual !== 0 || expected !== 0)) {
-    return `${head}\n\n${a[0]} !== ${b[0]}\n`;
-  }
+  const simple = brief(actual, expected);
+  if (simple) return head + simple;
   const table = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) table[i][j] = a[i] === b[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
   const out = [];
@@ -84,7 +90,7 @@ function difference(actual, expected, head) {
     else if (i < a.length && (j === b.length || table[i + 1][j] >= table[i][j + 1])) out.push(`+ ${a[i++]}`);
     else out.push(`- ${b[j++]}`);
   }
-  return `${head}\n+ actual - expected\n\n${out.join('\n')}${a.length === 1 && b.length === 1 ? '' : ''}`;
+  return `${head}\n+ actual - expected\n\n${out.join('\n')}`;
 }
 
 const HEADS = {
@@ -96,11 +102,11 @@ const HEADS = {
 function ok(value, message) {
   if (value) return;
   fail({ actual: value, expected: true, operator: '==', stackStartFn: ok }, message,
-    arguments.length === 0 ? 'No value argument passed to `assert.ok()`' : 'The expression evaluated to a falsy value:\n\n  assert(' + inspect(value) + ')\n');
+    arguments.length === 0 ? 'No value argument passed to `assert.ok()`' : `${inspect(value)} == true`);
 }
 
 const assert = (value, message) => {
-  if (!value) fail({ actual: value, expected: true, operator: '==', stackStartFn: assert }, message, `The expression evaluated to a falsy value:\n\n  assert(${inspect(value)})\n`);
+  if (!value) fail({ actual: value, expected: true, operator: '==', stackStartFn: assert }, message, `${inspect(value)} == true`);
 };
 
 function matches(error, expected, message, stackStartFn) {
@@ -132,7 +138,7 @@ Object.assign(assert, {
   equal(a, b, message) { if (!(a == b || (a !== a && b !== b))) fail({ actual: a, expected: b, operator: '==', stackStartFn: assert.equal }, message, `${inspect(a)} == ${inspect(b)}`); },
   // eslint-disable-next-line eqeqeq
   notEqual(a, b, message) { if (a == b || (a !== a && b !== b)) fail({ actual: a, expected: b, operator: '!=', stackStartFn: assert.notEqual }, message, `${inspect(a)} != ${inspect(b)}`); },
-  strictEqual(a, b, message) { if (!Object.is(a, b)) fail({ actual: a, expected: b, operator: 'strictEqual', stackStartFn: assert.strictEqual }, message, difference(a, b, HEADS.strictEqual)); },
+  strictEqual(a, b, message) { if (!Object.is(a, b)) fail({ actual: a, expected: b, operator: 'strictEqual', stackStartFn: assert.strictEqual }, typeof message === 'string' ? message + (brief(a, b) ?? '') : message, isDeep(a, b, true) && typeof a === 'object' ? `Values have same structure but are not reference-equal:\n\n${long(a)}\n` : difference(a, b, HEADS.strictEqual)); },
   notStrictEqual(a, b, message) { if (Object.is(a, b)) fail({ actual: a, expected: b, operator: 'notStrictEqual', stackStartFn: assert.notStrictEqual }, message, `${HEADS.notStrictEqual}\n\n${long(b)}${typeof b === 'object' ? '\n' : ''}`); },
   deepEqual(a, b, message) { if (!isDeep(a, b, false)) fail({ actual: a, expected: b, operator: 'deepEqual', stackStartFn: assert.deepEqual }, message, `${HEADS.deepEqual}\n\n${long(a)}\n\nshould loosely deep-equal\n\n${long(b)}`); },
   notDeepEqual(a, b, message) { if (isDeep(a, b, false)) fail({ actual: a, expected: b, operator: 'notDeepEqual', stackStartFn: assert.notDeepEqual }, message, `Expected "actual" not to be loosely deep-equal to:\n\n${long(b)}`); },
@@ -142,7 +148,7 @@ Object.assign(assert, {
     if (typeof expected === 'string') { message = expected; expected = undefined; }
     let error, threw = false;
     try { call(); } catch (thrown) { error = thrown; threw = true; }
-    if (!threw) fail({ operator: 'throws', stackStartFn: assert.throws, expected }, message === undefined ? undefined : `Missing expected exception: ${message}`, `Missing expected exception${expected?.name ? ` (${expected.name})` : ''}.`);
+    if (!threw) fail({ operator: 'throws', stackStartFn: assert.throws, expected }, message === undefined ? undefined : `Missing expected exception: ${message}`, `Missing expected exception${expected?.name ? ` (${expected.name})` : ''}.`, false);
     matches(error, expected, message, assert.throws);
   },
   doesNotThrow(call, message) {

@@ -23,6 +23,7 @@ const WORDS = [
   [/^cannot set property '(.*)' of (undefined|null)$/, "Cannot set properties of $2 (setting '$1')"],
   [/^'(.*)' is read-only$/, 'Assignment to constant variable.'],
   [/^invalid array length$/, 'Invalid array length'],
+  [/^Date value is NaN$/, 'Invalid time value'],
   [/^cannot convert symbol to string$/, 'Cannot convert a Symbol value to a string'],
   [/^cannot convert to BigInt$|^cannot mix BigInt.*$|^.*both operands must be BigInt$/i, 'Cannot mix BigInt and other types, use explicit conversions'],
 ];
@@ -55,7 +56,7 @@ const EventEmitter = internal('events');
 
 const start = sys.now();
 const standard = (fd) => Object.assign(new EventEmitter(), {
-  fd, writable: true, isTTY: false,
+  fd, writable: true,
   write(chunk, name, done = name) {
     if (typeof chunk !== 'string' && !ArrayBuffer.isView(chunk)) throw internal('errors').argType('chunk', 'of type string or an instance of Buffer, TypedArray, or DataView', chunk);
     sys.print(fd, typeof chunk === 'string' ? chunk : new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength));
@@ -196,9 +197,8 @@ function table(rows, columns) {
   if (plain) heads.push('Values');
   const lines = cells.map((row, i) => [index[i], ...keys.map((key) => row[key] ?? ''), ...(isMap ? values[i] : []), ...(plain ? [row[VALUE] ?? ''] : [])]);
   const widths = heads.map((head, i) => Math.max(head.length, ...lines.map((line) => line[i].length)) + 2);
-  const centre = (text, width) => { const left = Math.floor((width - text.length) / 2); return ' '.repeat(left) + text + ' '.repeat(width - text.length - left); };
   const rule = (a, b, c) => a + widths.map((width) => '─'.repeat(width)).join(b) + c;
-  const line = (cells) => '│' + cells.map((text, i) => centre(text, widths[i])).join('│') + '│';
+  const line = (cells) => '│' + cells.map((text, i) => ` ${text}`.padEnd(widths[i])).join('│') + '│';
   return [rule('┌', '┬', '┐'), line(heads), rule('├', '┼', '┤'), ...lines.map(line), rule('└', '┴', '┘')].join('\n');
 }
 const VALUE = Symbol('value');
@@ -255,6 +255,26 @@ sys.uncaught = (error, origin = 'uncaughtException') => {
   process.exitCode = 1;
   process.exit(1);
 };
+
+// Promise.any rejects with a text in V8.
+const any = Promise.any;
+Object.defineProperty(Promise, 'any', {
+  value: function any_(items) {
+    return any.call(this, items).catch((error) => {
+      if (error instanceof AggregateError && error.message === '') {
+        Object.defineProperty(error, 'message', { value: 'All promises were rejected', writable: true, configurable: true });
+        Object.defineProperty(error, 'stack', { value: `AggregateError: ${error.message}`, writable: true, configurable: true });
+      }
+      throw error;
+    });
+  },
+  writable: true, configurable: true,
+});
+for (const name of ['toString', 'toTimeString']) {
+  const plain = Date.prototype[name];
+  const named = { [name]() { return plain.call(this).replace(/GMT\+0000$/, '$& (Coordinated Universal Time)'); } }[name];
+  Object.defineProperty(Date.prototype, name, { value: named, writable: true, configurable: true });
+}
 
 const rejected = new Map();
 sys.rejected = (promise, reason, handled) => {

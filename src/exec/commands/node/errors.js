@@ -30,7 +30,7 @@ function coded(Type, code, message) {
   const error = new Type(message);
   Object.defineProperty(error, 'code', { value: code, enumerable: true, writable: true, configurable: true });
   Object.defineProperty(error, 'name', { value: `${error.name} [${code}]`, enumerable: false, writable: true, configurable: true });
-  error.stack = error.stack.replace(/^\w+/, `$& [${code}]`);
+  Object.defineProperty(error, 'stack', { value: error.stack.replace(/^\w+/, `$& [${code}]`), writable: true, configurable: true, enumerable: false });
   delete error.name;
   return error;
 }

@@ -192,13 +192,14 @@ fn writes<'js>(ctx: &Ctx<'js>, sys: &Object<'js>, state: &Rc<State>) -> Result<(
     // The first directory that was made, as `mkdirSync` tells it.
     let it = state.clone();
     let function = move |ctx: Ctx<'js>, path: JsString<'js>| {
-        let path = it.path(&bytes::text(&path)?);
+        let path = bytes::text(&path)?;
         let first = path
             .match_indices('/')
             .map(|(at, _)| &path[..at])
             .chain([path.as_str()])
-            .find(|dir| !dir.is_empty() && !it.files.exists(dir).unwrap_or(true));
-        answer(&ctx, it.files.mkdir_all(&path).map(|()| vec![first.map(str::to_owned)]))
+            .find(|dir| !dir.is_empty() && !it.files.exists(&it.path(dir)).unwrap_or(true))
+            .map(str::to_owned);
+        answer(&ctx, it.files.mkdir_all(&it.path(&path)).map(|()| vec![first]))
     };
     sys.set("mkdirAll", Function::new(ctx.clone(), function)?)
 }

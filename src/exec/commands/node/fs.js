@@ -26,7 +26,10 @@ function bytesOf(data, name) {
   throw argType('data', 'of type string or an instance of Buffer, TypedArray, or DataView', data);
 }
 
+const STANDARD = { '/dev/stdout': 1, '/dev/fd/1': 1, '/dev/stderr': 2, '/dev/fd/2': 2 };
+
 function put(path, data, name, mode) {
+  if (path in STANDARD) { fs.writeSync(STANDARD[path], data, undefined, name); return; }
   if (typeof data === 'string' && encoding(name) !== 'utf8') data = new Uint8Array(sys.encode(data, encoding(name)));
   check(sys.write(path, data, mode), 'open', path);
 }
@@ -101,9 +104,10 @@ function flagsOf(flags) {
 const fs = {
   readFileSync(path, options) {
     const { encoding: name, flag } = optionsOf(options);
-    if (name) encoding(name);
+    if (name && !Buffer.isEncoding(name)) throw coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'encoding' is invalid encoding. Received ${require('inspect').inspect(name)}`);
     if (typeof path === 'number') return readFd(path, name);
     path = pathOf(path);
+    if (path === '/dev/stdin' || path === '/dev/fd/0') return readFd(0, name);
     if (flag !== undefined && flag !== 'r') fs.closeSync(fs.openSync(path, flag));
     // "Is a directory" is the answer to read(2), which knows no path.
     if (name && encoding(name) === 'utf8') {
@@ -132,6 +136,7 @@ const fs = {
     data = bytesOf(data);
     if (typeof path === 'number') { fs.writeSync(path, data); return; }
     path = pathOf(path);
+    if (path in STANDARD) { put(path, data, name); return; }
     if (typeof data === 'string' && encoding(name) !== 'utf8') data = new Uint8Array(sys.encode(data, encoding(name)));
     check(sys.append(path, data), 'open', path);
   },
@@ -211,7 +216,7 @@ const fs = {
   symlinkSync(target, path) { check(sys.symlink(pathOf(target, 'target'), pathOf(path)), 'symlink', target, path); },
   linkSync(from, to) { check(sys.link(pathOf(from, 'existingPath'), pathOf(to, 'newPath')), 'link', from, to); },
   readlinkSync(path) { return check(sys.readlink(pathOf(path)), 'readlink', path)[0]; },
-  realpathSync(path) { return check(sys.realpath(pathOf(path)), 'lstat', path)[0]; },
+  realpathSync(path) { return check(sys.realpath(pathOf(path)), 'lstat', require('path').resolve(path))[0]; },
   chmodSync(path, mode) { check(sys.chmod(pathOf(path), typeof mode === 'string' ? parseInt(mode, 8) : mode), 'chmod', path); },
   chownSync() {},
   utimesSync(path, _atime, mtime) {

@@ -199,8 +199,14 @@ function functionBase(value, name, tag) {
   return base;
 }
 
+// V8 writes the first line when the stack is first asked for, with the name that the error
+// has by then; here it is written when the error is made.
 function stackOf(error) {
-  const stack = error.stack;
+  let stack = error.stack;
+  if (typeof stack === 'string' && typeof error.name === 'string') {
+    const kind = /^(?:Error|(?:Eval|Range|Reference|Syntax|Type|URI|Aggregate)Error)(?=:|\n|$)/.exec(stack);
+    if (kind && kind[0] !== error.name && Object.prototype.hasOwnProperty.call(error, 'name')) stack = error.name + stack.slice(kind[0].length);
+  }
   return typeof stack === 'string' && stack !== '' ? stack.replace(/\n+$/, '') : Error.prototype.toString.call(error);
 }
 
@@ -312,12 +318,13 @@ function raw(ctx, value, depth, typed) {
     if (size === 0 && keys.length === 0) return `${braces[0]}]`;
     list = true; start = 2; entries = typedEntries;
   } else if (tag === 'Map Iterator' || tag === 'Set Iterator' || tag === 'Array Iterator') {
+    if (keys.length === 0) return `${prefix(name, tag, tag)}{}`;
     braces[0] = `${prefix(name, tag, tag)}{`;
   } else if (tagOf(value) === 'Arguments' && name === 'Object') {
     keys = keys.filter((key) => !isIndex(key));
-    braces = ['[Arguments] [', ']'];
-    if (value.length === 0 && keys.length === 0) return '[Arguments] []';
-    list = true; start = 2; entries = arrayEntries;
+    keys = Object.keys(value);
+    braces[0] = '[Arguments] {';
+    if (keys.length === 0) return '[Arguments] {}';
   } else if (typeof value === 'function') {
     base = functionBase(value, name, tag);
     if (ctx.showHidden) keys = keys.filter((key) => !['length', 'name', 'prototype', 'arguments', 'caller'].includes(key));

@@ -110,7 +110,7 @@ function timeText(date, o) {
   if (o.second) parts.push(o.minute || o.second === '2-digit' ? two(date.getUTCSeconds()) : String(date.getUTCSeconds()));
   let text = parts.join(':');
   if (o.fractionalSecondDigits) text += '.' + String(date.getUTCMilliseconds()).padStart(3, '0').slice(0, o.fractionalSecondDigits);
-  if (o.hour && !day) text += `\u202f${hours < 12 ? 'AM' : 'PM'}`;
+  if (o.hour && !day) text += ` ${hours < 12 ? 'AM' : 'PM'}`;
   return o.timeZoneName ? `${text} UTC` : text;
 }
 

@@ -92,7 +92,8 @@ function advance() {
     return 0;
   }
   if (!looking) {
-    const now = sys.now();
+    // A timer of 1 ms is due in the next round, as the clock of Node is coarser than its rounds.
+    const now = sys.now() + 1;
     if (timers.length > 0 && timers[0].due <= now) {
       const timer = timers.shift();
       const call = timer._onTimeout;

@@ -69,7 +69,7 @@ class URL {
   constructor(input, base) {
     if (arguments.length === 0) throw coded(TypeError, 'ERR_MISSING_ARGS', 'The "url" argument must be specified');
     const parts = sys.url(String(input).toWellFormed(), base === undefined ? null : String(base));
-    if (parts === null) {
+    if (parts == null) {
       const error = coded(TypeError, 'ERR_INVALID_URL', 'Invalid URL');
       error.input = String(input);
       if (base !== undefined) error.base = String(base);
@@ -77,11 +77,11 @@ class URL {
     }
     this.#parts = parts;
   }
-  static canParse(input, base) { return sys.url(String(input), base === undefined ? null : String(base)) !== null; }
+  static canParse(input, base) { return sys.url(String(input), base === undefined ? null : String(base)) != null; }
   static get(it, name) { return it.#parts[PARTS.indexOf(name)]; }
   static put(it, name, value) {
     const parts = name === 'href' ? sys.url(value, null) : sys.urlSet(it.#parts[0], name, value);
-    if (parts === null) { if (name === 'href') throw coded(TypeError, 'ERR_INVALID_URL', 'Invalid URL'); return; }
+    if (parts == null) { if (name === 'href') throw coded(TypeError, 'ERR_INVALID_URL', 'Invalid URL'); return; }
     it.#parts = parts;
     if (it.#params && (name === 'href' || name === 'search')) URLSearchParams.reset(it.#params, parts[9]);
   }
