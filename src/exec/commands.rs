@@ -28,6 +28,7 @@ mod options;
 mod patch;
 mod quote;
 mod rm;
+mod sqlite3;
 mod stat;
 mod transfer;
 mod unzip;
@@ -94,6 +95,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("patch", patch::run),
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
+    ("sqlite3", sqlite3::run),
     ("stat", stat::run),
     ("unzip", unzip::run),
     ("wc", wc::run),

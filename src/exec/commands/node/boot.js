@@ -244,7 +244,8 @@ function place(error) {
 
 function report(error) {
   const isError = error instanceof Error;
-  const text = isError ? inspect(error) : `Uncaught:\n${inspect(error)}`;
+  // Without frames it is in brackets, but not here.
+  const text = isError ? inspect(error).replace(/^\[([^\]]*)\]( \{|$)/, '$1$2') : `Uncaught:\n${inspect(error)}`;
   sys.print(2, `${place(error)}${text}\n\nNode.js ${sys.version} (QuickJS)\n`);
 }
 

@@ -8,6 +8,9 @@ use crate::clock::{self, Instant};
 use crate::exec::commands::{Answer, absolute};
 use crate::fs::WorkingCopy;
 
+/// Most bytes that a program prints: they are held until it ends, and copied then.
+const PRINTED: usize = 64 << 20;
+
 /// One program.
 pub(super) struct State {
     pub(super) files: Arc<WorkingCopy>,
@@ -58,7 +61,7 @@ impl State {
         if self.exit.get().is_some() {
             return;
         }
-        let limit = usize::try_from(self.files.quota().memory).unwrap_or(usize::MAX);
+        let limit = usize::try_from(self.files.quota().memory).unwrap_or(usize::MAX).min(PRINTED);
         let mut answer = self.answer.borrow_mut();
         if answer.stdout.len() + answer.stderr.len() + data.len() > limit {
             self.exit.set(Some(134));
