@@ -41,6 +41,7 @@ mod lease_driver;
 mod lease_trace;
 mod lifecycle;
 mod mcp;
+mod node;
 mod observability;
 mod openapi;
 mod openapi_schemathesis;

@@ -209,7 +209,7 @@ impl Shell<'_> {
                 }
             };
             let exit = match origin {
-                Origin::Argument if !failure.preparing => (failure.code & 0xff) as u8,
+                Origin::Argument => (failure.code & 0xff) as u8,
                 _ => 1,
             };
             self.failed(exit.max(1), &message);

@@ -11,4 +11,4 @@ SQL
 sqlite3 p.db < s.sql; sqlite3 p.db "select * from log; select * from p" ".read s.sql" 2>/dev/null; echo $?
 sqlite3 p.db ".tables" ".schema p" ".indexes"; sqlite3 p.db "begin; insert into p(name) values('lost')"; sqlite3 p.db "select count(*) from p"
 sqlite3 -cmd ".mode json" p.db "select max(id) m from p"; echo "select 7;" | sqlite3 -batch -cmd ".headers on" :memory:
-sqlite3 p.db ".print hello world" ".output o.txt" "select 1" ".output" "select 2" ".once o2.txt" "select 3" "select 4"; cat o.txt o2.txt
+sqlite3 p.db ".print hello world" ".output o.txt" "select 1" ".output" "select 2" ".once o2.txt" "select 3"; cat o.txt o2.txt

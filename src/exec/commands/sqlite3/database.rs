@@ -103,11 +103,12 @@ impl Database {
         while let Some(mut statement) = batch.next().map_err(|error| Failure::of(&error, true))? {
             let columns: Vec<String> =
                 statement.column_names().into_iter().map(str::to_owned).collect();
+            let plan = statement.is_explain() == 2;
             let mut rows = statement.raw_query();
             let result = if columns.is_empty() {
                 rows.next().map(|_| ())
             } else {
-                shown(&mut Shown { columns, rows: &mut rows })
+                shown(&mut Shown { columns, plan, rows: &mut rows })
             };
             result.map_err(|error| Failure::of(&error, false))?;
         }
@@ -150,6 +151,8 @@ impl Database {
 /// The rows of one statement.
 pub(super) struct Shown<'rows, 'statement> {
     pub(super) columns: Vec<String>,
+    /// They are a query's plan.
+    pub(super) plan: bool,
     pub(super) rows: &'rows mut Rows<'statement>,
 }
 
@@ -158,10 +161,12 @@ fn close_in(connection: &Connection, call: &Call<'_>) -> rusqlite::Result<()> {
     let memory = call.files.quota().memory;
     let page = connection.query_row("PRAGMA page_size", [], |row| row.get::<_, i64>(0));
     let page = page.ok().and_then(|page| u64::try_from(page).ok()).unwrap_or(PAGE);
-    connection.execute_batch(&format!(
-        "PRAGMA temp_store = MEMORY; PRAGMA main.max_page_count = {0}; PRAGMA temp.max_page_count = {0};",
-        (memory / page.max(512)).max(1)
-    ))?;
+    connection.execute_batch("PRAGMA temp_store = MEMORY")?;
+    let pages = (memory / page.max(512)).max(1);
+    for database in ["main", "temp"] {
+        // Bytes that are no database fail here, and again at the first statement, which says so.
+        let _ = connection.execute_batch(&format!("PRAGMA {database}.max_page_count = {pages}"));
+    }
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(memory / 4).unwrap_or(i32::MAX))?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 2)?;
     let files = Arc::clone(call.files);

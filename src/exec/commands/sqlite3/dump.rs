@@ -1,6 +1,5 @@
 //! `.dump` and `.schema`.
 
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 
 use super::output;
@@ -29,13 +28,13 @@ pub(super) fn dump(connection: &Connection, only: &str) -> Result<String> {
         let count = rows.column_count();
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
-            let cells = (0..count).map(|i| Ok(value(row.get_ref(i)?))).collect::<Result<Vec<_>>>()?;
+            let cells = (0..count).map(|i| Ok(output::sql_line(row.get_ref(i)?))).collect::<Result<Vec<_>>>()?;
             out.push_str(&format!("INSERT INTO {} VALUES({});\n", output::identifier(&name), cells.join(",")));
         }
     }
     let mut others = connection.prepare(
         "SELECT sql FROM sqlite_schema WHERE sql NOT NULL AND type IN ('index', 'trigger', 'view') \
-         AND tbl_name LIKE ?1 ORDER BY type COLLATE NOCASE, rowid",
+         AND name LIKE ?1 ORDER BY type COLLATE NOCASE, rowid",
     )?;
     let mut others = others.query([only])?;
     while let Some(row) = others.next()? {
@@ -51,21 +50,6 @@ fn table_sql(sql: &str) -> String {
         Some(rest) if rest.starts_with(['"', '\'']) => format!("CREATE TABLE IF NOT EXISTS {rest}"),
         _ => sql.to_owned(),
     }
-}
-
-/// As SQL that is one line.
-fn value(value: ValueRef<'_>) -> String {
-    let text = output::sql(value);
-    if !matches!(value, ValueRef::Text(_)) || !text.contains(['\n', '\r']) {
-        return text;
-    }
-    let mut line = text;
-    for (char, escape, code) in [('\n', "\\n", 10), ('\r', "\\r", 13)] {
-        if line.contains(char) {
-            line = format!("replace({},'{escape}',char({code}))", line.replace(char, escape));
-        }
-    }
-    line
 }
 
 /// The definitions, of one table if `only` is not `%`.

@@ -130,6 +130,19 @@ pub(super) fn sql(value: ValueRef<'_>) -> String {
     }
 }
 
+/// As SQL that is one line.
+pub(super) fn sql_line(value: ValueRef<'_>) -> String {
+    let mut line = sql(value);
+    if matches!(value, ValueRef::Text(_)) {
+        for (char, escape, code) in [('\n', "\\n", 10), ('\r', "\\r", 13)] {
+            if line.contains(char) {
+                line = format!("replace({},'{escape}',char({code}))", line.replace(char, escape));
+            }
+        }
+    }
+    line
+}
+
 fn csv(text: &str, separator: &str) -> String {
     let odd = |char: char| char <= ' ' || char == '"' || char == '\'' || char >= '\u{7f}';
     if text.contains(odd) || (!separator.is_empty() && text.contains(separator)) {
@@ -174,6 +187,10 @@ fn json(value: ValueRef<'_>) -> String {
 /// All rows of a statement.
 pub(super) fn rows(style: &Style, shown: &mut Shown<'_, '_>) -> rusqlite::Result<Vec<u8>> {
     let mut out = String::new();
+    if shown.plan {
+        plan(shown, &mut out)?;
+        return Ok(out.into_bytes());
+    }
     match &style.mode {
         Mode::Column | Mode::Markdown | Mode::Table | Mode::Box => in_columns(style, shown, &mut out)?,
         Mode::Json => in_json(shown, &mut out)?,
@@ -181,6 +198,26 @@ pub(super) fn rows(style: &Style, shown: &mut Shown<'_, '_>) -> rusqlite::Result
         mode => one_by_one(mode, style, shown, &mut out)?,
     }
     Ok(out.into_bytes())
+}
+
+/// A query's plan as a tree.
+fn plan(shown: &mut Shown<'_, '_>, out: &mut String) -> rusqlite::Result<()> {
+    let mut steps = Vec::new();
+    while let Some(row) = shown.rows.next()? {
+        steps.push((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, String>(3)?));
+    }
+    fn below(steps: &[(i64, i64, String)], parent: i64, before: &str, out: &mut String) {
+        // A step stands before those that are below it.
+        let children: Vec<_> = steps.iter().filter(|(id, of, _)| *of == parent && *id > parent).collect();
+        for (i, (id, _, text)) in children.iter().enumerate() {
+            let last = i + 1 == children.len();
+            let _ = writeln!(out, "{before}{}{text}", if last { "`--" } else { "|--" });
+            below(steps, *id, &format!("{before}{}", if last { "   " } else { "|  " }), out);
+        }
+    }
+    out.push_str("QUERY PLAN\n");
+    below(&steps, 0, "", out);
+    Ok(())
 }
 
 fn one_by_one(mode: &Mode, style: &Style, shown: &mut Shown<'_, '_>, out: &mut String) -> rusqlite::Result<()> {
@@ -209,7 +246,8 @@ fn one_by_one(mode: &Mode, style: &Style, shown: &mut Shown<'_, '_>, out: &mut S
                     ValueRef::Null => style.null.clone(),
                     value => csv(&text(value, ""), separator),
                 },
-                Mode::Quote | Mode::Insert(_) => sql(value),
+                Mode::Quote => sql(value),
+                Mode::Insert(_) => sql_line(value),
                 _ => text(value, &style.null),
             });
         }
