@@ -22,8 +22,8 @@ use crate::lease::protocol;
 use crate::lease::redis::{RedisLeases, RedisServer, health};
 use crate::lease::verbs::{Mode, Ms, Terms};
 use crate::session::{
-    Coordination, Create, RuntimeLimits, Service, SessionError, Settings, TenantQuota, Tenants,
-    VersionCheck, WhenDown,
+    Coordination, Create, RuntimeLimits, Service, SessionError, Settings, TenantQuota, Tenants, VersionCheck,
+    WhenDown,
 };
 use crate::store::{self, StoreError};
 

@@ -235,7 +235,8 @@ impl Metrics {
             probes: r.times("freshness_probe_duration", "Reads of a sandbox's row"),
             trees: r.times("tree_duration", "From the fresh row to the tree of its head"),
             refused_waits: r.counts("queue_refusals", "Requests that found no place to wait"),
-            runtime_wait: r.times("runtime_wait", "From asking for a place for a program to its start or refusal"),
+            runtime_wait: r
+                .times("runtime_wait", "From asking for a place for a program to its start or refusal"),
             runtime_refusals: r.counts("runtime_refusals", "Programs that found no place to run"),
             collected: r.counts("collected_contents", "Contents deleted by garbage collection"),
             mcp_calls: r.times("mcp_call_duration", "Tool calls of MCP"),
@@ -254,7 +255,12 @@ impl Metrics {
                 running: r.gauge("scripts_running", "Scripts that run"),
                 waiting: r.gauge("requests_waiting", "Requests that wait for their turn or a run slot"),
                 runtimes_running: r.add("runtimes_running", "", "Programs that run", Family::default()),
-                runtimes_waiting: r.add("runtimes_waiting", "", "Programs that wait to run", Family::default()),
+                runtimes_waiting: r.add(
+                    "runtimes_waiting",
+                    "",
+                    "Programs that wait to run",
+                    Family::default(),
+                ),
                 workers: r.gauge("workers", "Worker processes that live"),
                 workers_started: r.counts("workers_started", "Worker processes that were started"),
                 workers_lost: r.counts("workers_lost", "Worker processes that ended in a script"),

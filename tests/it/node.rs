@@ -89,7 +89,8 @@ async fn sqlite3_prints_what_its_own_shell_prints() {
     let server = Server::start(TestStore::sqlite()).await;
     let api = server.api().await;
     for (name, script) in scripts("sqlite3") {
-        let expected = fs::read_to_string(folder("sqlite3").join(format!("{name}.out"))).expect("expectations");
+        let expected =
+            fs::read_to_string(folder("sqlite3").join(format!("{name}.out"))).expect("expectations");
         let ours = api.exec(&api.create().await, &script).await;
         let stdout = ours["stdout"].as_str().unwrap_or_default();
         assert!(stdout == expected, "{name}: {}\n{}", difference(stdout, &expected), ours["stderr"]);
@@ -125,7 +126,8 @@ async fn sqlite3_reaches_no_file_but_its_own_and_ends_when_told() {
                    from c) select n from c'";
     let cut = api.try_exec(&id, &json!({"script": endless, "timeoutMs": 300})).await;
     assert!(cut.status == 408 || cut.status == 507, "{}", cut.text());
-    let sum = "sqlite3 b.db 'with recursive c(n) as (select 1 union all select n+1 from c) select sum(n) from c'";
+    let sum =
+        "sqlite3 b.db 'with recursive c(n) as (select 1 union all select n+1 from c) select sum(n) from c'";
     api.try_exec(&id, &json!({"script": sum, "timeoutMs": 300})).await.error(408, "EXEC_TIMEOUT");
     assert_eq!(api.stdout(&id, "ls").await, "", "nothing of it is there");
     // A file that was there is written once, whole, and stays as it was when a script is cut off.
@@ -188,7 +190,8 @@ async fn twenty_programs_stay_within_their_places() {
     for _ in 0..20 {
         let (api, id) = (api.clone(), with_javascript(&api).await);
         running.push(tokio::spawn(async move {
-            let program = "const a = Date.now(); setTimeout(() => console.log(JSON.stringify([a, Date.now()])), 40)";
+            let program =
+                "const a = Date.now(); setTimeout(() => console.log(JSON.stringify([a, Date.now()])), 40)";
             api.stdout(&id, &format!("node -e '{program}'")).await
         }));
     }
@@ -203,7 +206,8 @@ async fn twenty_programs_stay_within_their_places() {
 #[tokio::test]
 async fn a_full_queue_is_runtime_busy_and_nothing_is_applied() {
     for interpreter in ["process", "thread"] {
-        for (queue, timeout, says) in [("0", "60000", "wait already"), ("9", "30", "could be started within")] {
+        for (queue, timeout, says) in [("0", "60000", "wait already"), ("9", "30", "could be started within")]
+        {
             let env = [
                 ("MAX_CONCURRENT_JS", "1"),
                 ("MAX_JS_QUEUE", queue),
@@ -216,7 +220,8 @@ async fn a_full_queue_is_runtime_busy_and_nothing_is_applied() {
             let holder = {
                 let api = api.clone();
                 tokio::spawn(async move {
-                    let body = json!({"script": "node -e 'setInterval(() => {}, 1000)'", "timeoutMs": 20_000});
+                    let body =
+                        json!({"script": "node -e 'setInterval(() => {}, 1000)'", "timeoutMs": 20_000});
                     // It may come when a program of the other holds the place.
                     while api.try_exec(&one, &body).await.status == 503 {}
                 })
@@ -230,7 +235,7 @@ async fn a_full_queue_is_runtime_busy_and_nothing_is_applied() {
             assert!(body["error"].as_str().unwrap().contains(says), "{body}");
             assert_eq!((&body["applied"], &body["retryable"]), (&json!("no"), &json!(true)), "{body}");
             assert!(!reply.header("retry-after").is_empty());
-            assert_eq!(api.stdout(&two, "cat n | wc -l; ls m 2>/dev/null").await.lines().count(), 1);
+            assert_eq!(api.stdout(&two, "cat n | wc -l; ls m 2>/dev/null || true").await.lines().count(), 1);
             // The client of the first leaves: its place is free again.
             holder.abort();
             let mut reply = try_two().await;

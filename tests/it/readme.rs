@@ -80,7 +80,7 @@ async fn works_as_written(part: &str, mut command: Command) {
 #[tokio::test]
 async fn the_walk_through_works_as_written() {
     let (_, text) = readme();
-    for name in ["walk-through", "openapi"] {
+    for name in ["walk-through", "openapi", "node"] {
         let part = between(&text, &format!("<!-- {name} -->\n"), &format!("<!-- /{name} -->"));
         let mut bash = Command::new("bash");
         bash.args(["-euo", "pipefail", "-c", &blocks(part, "sh")]);

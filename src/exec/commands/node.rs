@@ -113,8 +113,13 @@ fn parse(call: &Call<'_>) -> Result<Program, Answer> {
                 _ => return Err(refused("--input-type must be \"module\" or \"commonjs\"")),
             },
             // What they ask for is so here, or means nothing here.
-            "--no-warnings" | "--trace-warnings" | "--enable-source-maps" | "--max-old-space-size"
-            | "--stack-trace-limit" | "--unhandled-rejections" | "--trace-uncaught" => {}
+            "--no-warnings"
+            | "--trace-warnings"
+            | "--enable-source-maps"
+            | "--max-old-space-size"
+            | "--stack-trace-limit"
+            | "--unhandled-rejections"
+            | "--trace-uncaught" => {}
             "-" if code.is_none() => {
                 program.dash = true;
                 program.args.extend(args.by_ref().cloned());

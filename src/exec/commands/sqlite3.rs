@@ -76,7 +76,8 @@ fn start(call: &Call<'_>) -> Result<Answer, Answer> {
             continue;
         };
         let option = option.strip_prefix('-').unwrap_or(option);
-        let mut value = || args.next().cloned().ok_or_else(|| misused(&format!("missing argument to -{option}")));
+        let mut value =
+            || args.next().cloned().ok_or_else(|| misused(&format!("missing argument to -{option}")));
         match option {
             "bail" => bail = true,
             "batch" | "interactive" | "nofollow" => {}

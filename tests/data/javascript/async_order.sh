@@ -1,8 +1,7 @@
 cat > a.js <<'JS'
 console.log('1 sync');
-setTimeout(() => console.log('timeout 0'), 0);
-setTimeout(() => console.log('timeout 10'), 10);
-setImmediate(() => { console.log('immediate'); process.nextTick(() => console.log('tick in immediate')); });
+setTimeout(() => { console.log('timeout 0'); setImmediate(() => { console.log('immediate'); process.nextTick(() => console.log('tick in immediate')); }); }, 0);
+setTimeout(() => console.log('timeout 400'), 400);
 process.nextTick(() => console.log('tick'));
 Promise.resolve().then(() => { console.log('micro 1'); process.nextTick(() => console.log('tick in micro')); }).then(() => console.log('micro 2'));
 queueMicrotask(() => console.log('queueMicrotask'));

@@ -99,14 +99,24 @@ impl<'js> Turn<'js, '_> {
     fn boot(&self, program: &Program) -> Result<()> {
         let boot: Function<'js> = sys::builtin(&self.ctx, "boot")?;
         let module = Object::new(self.ctx.clone())?;
-        boot.call::<_, ()>((Value::new_undefined(self.ctx.clone()), Value::new_undefined(self.ctx.clone()), module, self.sys.clone()))?;
+        boot.call::<_, ()>((
+            Value::new_undefined(self.ctx.clone()),
+            Value::new_undefined(self.ctx.clone()),
+            module,
+            self.sys.clone(),
+        ))?;
         let options = Object::new(self.ctx.clone())?;
         options.set("print", program.print)?;
         options.set("es", program.module)?;
         options.set("dash", program.dash)?;
         options.set("check", program.check)?;
         let main: Function<'js> = self.sys.get("main")?;
-        main.call((program.kind.name(), bytes::string(&self.ctx, &program.text)?, program.args.clone(), options))
+        main.call((
+            program.kind.name(),
+            bytes::string(&self.ctx, &program.text)?,
+            program.args.clone(),
+            options,
+        ))
     }
 
     fn call<T: rquickjs::FromJs<'js>>(&self, name: &str) -> Result<T> {
@@ -141,7 +151,10 @@ impl<'js> Turn<'js, '_> {
         }
         let (memory, value) = match error {
             CaughtError::Exception(exception) => {
-                let memory = exception.message().is_some_and(|text| text == "out of memory");
+                // There may have been no room for the text, either.
+                let message = exception.message().unwrap_or_default();
+                let name: String = exception.as_object().get("name").unwrap_or_default();
+                let memory = name == "InternalError" && matches!(&*message, "" | "out of memory");
                 (memory, exception.into_value())
             }
             // The engine throws null when there is no room for an error; a program may, too.

@@ -109,42 +109,50 @@ pub(super) fn register<'js>(ctx: &Ctx<'js>, sys: &Object<'js>, state: &Rc<State>
 
 fn reads<'js>(ctx: &Ctx<'js>, sys: &Object<'js>, state: &Rc<State>) -> Result<()> {
     let it = state.clone();
-    let function = move |ctx: Ctx<'js>, path: JsString<'js>| match it.files.read(&it.path(&bytes::text(&path)?)) {
-        Ok(data) => bytes::buffer(&ctx, &data),
-        Err(errno) => answer::<()>(&ctx, Err(errno)),
-    };
+    let function =
+        move |ctx: Ctx<'js>, path: JsString<'js>| match it.files.read(&it.path(&bytes::text(&path)?)) {
+            Ok(data) => bytes::buffer(&ctx, &data),
+            Err(errno) => answer::<()>(&ctx, Err(errno)),
+        };
     sys.set("read", Function::new(ctx.clone(), function)?)?;
 
     // In a list, so that it differs from an error.
     let it = state.clone();
-    let function = move |ctx: Ctx<'js>, path: JsString<'js>| match it.files.read(&it.path(&bytes::text(&path)?)) {
-        Ok(data) => vec![String::from_utf8_lossy(&data).as_ref()].into_js(&ctx),
-        Err(errno) => answer::<()>(&ctx, Err(errno)),
-    };
+    let function =
+        move |ctx: Ctx<'js>, path: JsString<'js>| match it.files.read(&it.path(&bytes::text(&path)?)) {
+            Ok(data) => vec![String::from_utf8_lossy(&data).as_ref()].into_js(&ctx),
+            Err(errno) => answer::<()>(&ctx, Err(errno)),
+        };
     sys.set("readText", Function::new(ctx.clone(), function)?)?;
 
     let it = state.clone();
-    let function = move |ctx: Ctx<'js>, path: JsString<'js>, at: f64, len: f64| {
-        match it.files.read_at(&it.path(&bytes::text(&path)?), at as u64, len as u64) {
-            Ok(data) => bytes::buffer(&ctx, &data),
-            Err(errno) => answer::<()>(&ctx, Err(errno)),
-        }
+    let function = move |ctx: Ctx<'js>, path: JsString<'js>, at: f64, len: f64| match it.files.read_at(
+        &it.path(&bytes::text(&path)?),
+        at as u64,
+        len as u64,
+    ) {
+        Ok(data) => bytes::buffer(&ctx, &data),
+        Err(errno) => answer::<()>(&ctx, Err(errno)),
     };
     sys.set("readAt", Function::new(ctx.clone(), function)?)?;
 
     let it = state.clone();
-    let function = move |ctx: Ctx<'js>, path: JsString<'js>, follow: bool| {
-        match it.files.stat(&it.path(&bytes::text(&path)?), follow) {
-            Ok(found) => stat(&ctx, &found)?.into_js(&ctx),
-            Err(errno) => answer::<()>(&ctx, Err(errno)),
-        }
+    let function = move |ctx: Ctx<'js>, path: JsString<'js>, follow: bool| match it
+        .files
+        .stat(&it.path(&bytes::text(&path)?), follow)
+    {
+        Ok(found) => stat(&ctx, &found)?.into_js(&ctx),
+        Err(errno) => answer::<()>(&ctx, Err(errno)),
     };
     sys.set("stat", Function::new(ctx.clone(), function)?)?;
 
     let it = state.clone();
     let function = move |ctx: Ctx<'js>, path: JsString<'js>| {
         let listed = it.files.read_dir(&it.path(&bytes::text(&path)?)).map(|entries| {
-            entries.iter().map(|(name, stat)| vec![name.to_string(), kind(stat.kind).to_owned()]).collect::<Vec<_>>()
+            entries
+                .iter()
+                .map(|(name, stat)| vec![name.to_string(), kind(stat.kind).to_owned()])
+                .collect::<Vec<_>>()
         });
         answer(&ctx, listed)
     };

@@ -72,7 +72,9 @@ pub(super) fn register<'js>(ctx: &Ctx<'js>, sys: &Object<'js>) -> Result<()> {
         loop {
             match promise.result::<Value<'js>>() {
                 Some(result) => return result,
-                None if !ctx.execute_pending_job() => return ().into_js(&ctx).map(|_| Value::new_null(ctx.clone())),
+                None if !ctx.execute_pending_job() => {
+                    return ().into_js(&ctx).map(|_| Value::new_null(ctx.clone()));
+                }
                 None => {}
             }
         }

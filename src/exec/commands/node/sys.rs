@@ -7,7 +7,9 @@ use flate2::Compression;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use rquickjs::promise::PromiseState;
-use rquickjs::{Array, Ctx, Exception, FromJs, Function, IntoJs, Object, Promise, Result, String as JsString, Value};
+use rquickjs::{
+    Array, Ctx, Exception, FromJs, Function, IntoJs, Object, Promise, Result, String as JsString, Value,
+};
 use url::Url;
 
 use super::state::State;
@@ -22,8 +24,27 @@ macro_rules! sources {
 
 /// The modules, by name.
 const SOURCES: &[(&str, &str)] = sources![
-    "assert", "boot", "buffer", "crypto", "errors", "events", "fs", "inspect", "locale", "loop", "modules",
-    "os", "path", "querystring", "readline", "stream", "string_decoder", "url", "util", "web", "zlib",
+    "assert",
+    "boot",
+    "buffer",
+    "crypto",
+    "errors",
+    "events",
+    "fs",
+    "inspect",
+    "locale",
+    "loop",
+    "modules",
+    "os",
+    "path",
+    "querystring",
+    "readline",
+    "stream",
+    "string_decoder",
+    "url",
+    "util",
+    "web",
+    "zlib",
 ];
 
 /// A module of ours as a function.
@@ -114,7 +135,8 @@ fn data<'js>(ctx: &Ctx<'js>, sys: &Object<'js>) -> Result<()> {
         bytes::buffer(&ctx, &text::encode(bytes::text(&data)?, &encoding))
     };
     sys.set("encode", Function::new(ctx.clone(), encode)?)?;
-    let utf8 = |data: Value<'js>| Ok::<_, rquickjs::Error>(std::str::from_utf8(&bytes::of_array(&data)?).is_ok());
+    let utf8 =
+        |data: Value<'js>| Ok::<_, rquickjs::Error>(std::str::from_utf8(&bytes::of_array(&data)?).is_ok());
     sys.set("isUtf8", Function::new(ctx.clone(), utf8)?)?;
     let random = |ctx: Ctx<'js>, size: f64| {
         let size = size.clamp(0.0, f64::from(1 << 24)) as usize;

@@ -19,7 +19,11 @@ const PAGE: u64 = 4096;
 
 /// Pragmas that reach for files, or for limits that hold for the whole process.
 const REFUSED: &[&str] = &[
-    "data_store_directory", "hard_heap_limit", "max_page_count", "soft_heap_limit", "temp_store",
+    "data_store_directory",
+    "hard_heap_limit",
+    "max_page_count",
+    "soft_heap_limit",
+    "temp_store",
     "temp_store_directory",
 ];
 
@@ -63,7 +67,8 @@ impl Database {
         let path = file.map(|file| call.path(file));
         let mut before = Bytes::new();
         if let Some(path) = &path {
-            let unable = |errno: Errno| format!("unable to open database \"{}\": {errno}", file.unwrap_or_default());
+            let unable =
+                |errno: Errno| format!("unable to open database \"{}\": {errno}", file.unwrap_or_default());
             match call.files.read(path) {
                 Ok(data) => before = data,
                 Err(Errno::ENOENT) if !read_only => {}
@@ -101,8 +106,7 @@ impl Database {
     ) -> Result<(), Failure> {
         let mut batch = Batch::new(&self.connection, sql);
         while let Some(mut statement) = batch.next().map_err(|error| Failure::of(&error, true))? {
-            let columns: Vec<String> =
-                statement.column_names().into_iter().map(str::to_owned).collect();
+            let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
             let plan = statement.is_explain() == 2;
             let mut rows = statement.raw_query();
             let result = if columns.is_empty() {
@@ -133,11 +137,21 @@ impl Database {
         if self.connection.total_changes() == 0 && !self.before.is_empty() && !self.schema_changed()? {
             return Ok(());
         }
+        if self.before.is_empty() && self.is_bare() {
+            return Ok(());
+        }
         let data = self.bytes()?;
         if data == self.before || data.is_empty() {
             return Ok(());
         }
         call.files.write(path, &data).map_err(|errno| format!("cannot write \"{path}\": {errno}"))
+    }
+
+    /// Whether a new database has nothing in it yet: no file is made for it.
+    fn is_bare(&self) -> bool {
+        let made = "SELECT (SELECT count(*) FROM sqlite_schema) + (SELECT user_version FROM pragma_user_version) \
+                    + (SELECT application_id FROM pragma_application_id)";
+        self.connection.query_row(made, [], |row| row.get::<_, i64>(0)).is_ok_and(|made| made == 0)
     }
 
     /// Whether the file's change counter or its schema's number is another. (Rows alone are
@@ -173,7 +187,9 @@ fn close_in(connection: &Connection, call: &Call<'_>) -> rusqlite::Result<()> {
     connection.progress_handler(STEPS, Some(move || files.fatal().is_some()))?;
     connection.authorizer(Some(|context: AuthContext<'_>| match context.action {
         // VACUUM makes itself a database without a name.
-        AuthAction::Attach { filename } if filename.is_empty() || filename == ":memory:" => Authorization::Allow,
+        AuthAction::Attach { filename } if filename.is_empty() || filename == ":memory:" => {
+            Authorization::Allow
+        }
         AuthAction::Attach { .. } => Authorization::Deny,
         AuthAction::Pragma { pragma_name, pragma_value: Some(_) }
             if REFUSED.iter().any(|name| name.eq_ignore_ascii_case(pragma_name)) =>

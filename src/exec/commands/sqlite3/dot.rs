@@ -102,13 +102,18 @@ impl Shell<'_> {
             ("insert", _) => Mode::Insert((*rest.first().unwrap_or(&"table")).to_owned()),
             (_, Some(mode)) => mode,
             _ => {
-                return Err("mode should be one of: box column csv insert json line list markdown quote table tabs".into());
+                return Err(
+                    "mode should be one of: box column csv insert json line list markdown quote table tabs"
+                        .into(),
+                );
             }
         };
         if matches!(self.style.mode, Mode::Column) && self.style.headers.is_none() {
             self.style.headers = Some(true);
         }
-        (self.style.column, self.style.row) = (None, None);
+        self.style.column = None;
+        // Set so, CSV has the line ends of its standard; by the option, those of the machine.
+        self.style.row = (self.style.mode == Mode::Csv).then(|| "\r\n".to_owned());
         Ok(())
     }
 
@@ -167,7 +172,8 @@ impl Shell<'_> {
         let (Some(separator), None) = (letters.next(), letters.next()) else {
             return Err("multi-character column separators not allowed for import".to_owned());
         };
-        let mut rows = input::separated(&String::from_utf8_lossy(&data), separator, true).into_iter().skip(skip);
+        let mut rows =
+            input::separated(&String::from_utf8_lossy(&data), separator, true).into_iter().skip(skip);
         let quoted = format!("\"{}\"", table.replace('"', "\"\""));
         let connection = &self.database.connection;
         let text = |error: rusqlite::Error| error.to_string();
@@ -179,7 +185,9 @@ impl Shell<'_> {
             let Some(heads) = rows.next() else { return Ok(()) };
             let columns: Vec<String> =
                 heads.iter().map(|name| format!("\"{}\" TEXT", name.replace('"', "\"\""))).collect();
-            connection.execute_batch(&format!("CREATE TABLE {quoted}(\n{})", columns.join(", "))).map_err(text)?;
+            connection
+                .execute_batch(&format!("CREATE TABLE {quoted}(\n{})", columns.join(", ")))
+                .map_err(text)?;
             heads.len()
         } else {
             count
@@ -188,15 +196,20 @@ impl Shell<'_> {
         let (mut complaints, over) = (Vec::new(), || self.call.is_over());
         connection.execute_batch("SAVEPOINT import").map_err(text)?;
         {
-            let mut insert = connection.prepare(&format!("INSERT INTO {quoted} VALUES({marks})")).map_err(text)?;
+            let mut insert =
+                connection.prepare(&format!("INSERT INTO {quoted} VALUES({marks})")).map_err(text)?;
             for (number, mut row) in rows.enumerate() {
                 if over() {
                     break;
                 }
                 let line = number + 1 + skip;
                 if row.len() != count {
-                    let (had, what) = (row.len(), if row.len() < count { "filling the rest with NULL" } else { "extras ignored" });
-                    complaints.push(format!("{file}:{line}: expected {count} columns but found {had} - {what}"));
+                    let (had, what) = (
+                        row.len(),
+                        if row.len() < count { "filling the rest with NULL" } else { "extras ignored" },
+                    );
+                    complaints
+                        .push(format!("{file}:{line}: expected {count} columns but found {had} - {what}"));
                 }
                 row.truncate(count);
                 let cells = row.into_iter().map(Some).chain(std::iter::repeat(None)).take(count);

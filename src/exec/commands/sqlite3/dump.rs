@@ -28,8 +28,13 @@ pub(super) fn dump(connection: &Connection, only: &str) -> Result<String> {
         let count = rows.column_count();
         let mut rows = rows.query([])?;
         while let Some(row) = rows.next()? {
-            let cells = (0..count).map(|i| Ok(output::sql_line(row.get_ref(i)?))).collect::<Result<Vec<_>>>()?;
-            out.push_str(&format!("INSERT INTO {} VALUES({});\n", output::identifier(&name), cells.join(",")));
+            let cells =
+                (0..count).map(|i| Ok(output::sql_line(row.get_ref(i)?))).collect::<Result<Vec<_>>>()?;
+            out.push_str(&format!(
+                "INSERT INTO {} VALUES({});\n",
+                output::identifier(&name),
+                cells.join(",")
+            ));
         }
     }
     let mut others = connection.prepare(
@@ -61,7 +66,8 @@ pub(super) fn schema(connection: &Connection, only: &str) -> Result<String> {
     )?;
     let mut found = found.query([only])?;
     while let Some(row) = found.next()? {
-        let (kind, name, sql) = (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
+        let (kind, name, sql) =
+            (row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, String>(2)?);
         out.push_str(&table_sql(&sql));
         if kind == "view" {
             let mut columns = connection.prepare("SELECT name FROM pragma_table_info(?1)")?;

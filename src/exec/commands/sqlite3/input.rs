@@ -163,13 +163,22 @@ mod tests {
     #[test]
     fn statements_end_where_they_end() {
         for whole in [
-            "select 1;", "select 1; -- x", "select ';';", "select 1 /* ; */ ;\n",
-            "create trigger t after insert on a begin select 1; end;", "select \"a;\";",
+            "select 1;",
+            "select 1; -- x",
+            "select ';';",
+            "select 1 /* ; */ ;\n",
+            "create trigger t after insert on a begin select 1; end;",
+            "select \"a;\";",
         ] {
             assert!(is_complete(whole), "{whole}");
         }
         for part in [
-            "select 1", "select ';", "-- ;", "select 1; select", "/* ;", "create trigger t begin select 1;",
+            "select 1",
+            "select ';",
+            "-- ;",
+            "select 1; select",
+            "/* ;",
+            "create trigger t begin select 1;",
             "create temp trigger t begin select 'end';",
         ] {
             assert!(!is_complete(part), "{part}");

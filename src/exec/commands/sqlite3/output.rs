@@ -122,10 +122,12 @@ pub(super) fn sql(value: ValueRef<'_>) -> String {
             if number > 0.0 { "1e999" } else { "-1e999" }.to_owned()
         }
         ValueRef::Text(bytes) => format!("'{}'", String::from_utf8_lossy(bytes).replace('\'', "''")),
-        ValueRef::Blob(bytes) => bytes.iter().fold("X'".to_owned(), |mut out, byte| {
-            let _ = write!(out, "{byte:02x}");
-            out
-        }) + "'",
+        ValueRef::Blob(bytes) => {
+            bytes.iter().fold("X'".to_owned(), |mut out, byte| {
+                let _ = write!(out, "{byte:02x}");
+                out
+            }) + "'"
+        }
         other => text(other, ""),
     }
 }
@@ -220,7 +222,12 @@ fn plan(shown: &mut Shown<'_, '_>, out: &mut String) -> rusqlite::Result<()> {
     Ok(())
 }
 
-fn one_by_one(mode: &Mode, style: &Style, shown: &mut Shown<'_, '_>, out: &mut String) -> rusqlite::Result<()> {
+fn one_by_one(
+    mode: &Mode,
+    style: &Style,
+    shown: &mut Shown<'_, '_>,
+    out: &mut String,
+) -> rusqlite::Result<()> {
     let (separator, end) = (style.separator(), style.line_end());
     let count = shown.columns.len();
     let heads: Vec<String> = shown
@@ -366,8 +373,15 @@ mod tests {
     #[test]
     fn numbers_are_written_as_sqlite_does() {
         for (value, text) in [
-            (0.1 + 0.2, "0.3"), (100.0, "100.0"), (1e20, "1.0e+20"), (1.5e-7, "1.5e-07"), (-2.25, "-2.25"),
-            (123_456_789_012_345.0, "123456789012345.0"), (1e15, "1.0e+15"), (0.0001, "0.0001"), (0.0, "0.0"),
+            (0.1 + 0.2, "0.3"),
+            (100.0, "100.0"),
+            (1e20, "1.0e+20"),
+            (1.5e-7, "1.5e-07"),
+            (-2.25, "-2.25"),
+            (123_456_789_012_345.0, "123456789012345.0"),
+            (1e15, "1.0e+15"),
+            (0.0001, "0.0001"),
+            (0.0, "0.0"),
         ] {
             assert_eq!(real(value), text);
         }
