@@ -167,7 +167,8 @@ async fn a_program_that_is_cut_off_leaves_nothing_and_gives_its_place_back() {
         }
         // It may hold so much and no more, and that is its own error.
         let full = api.exec(&id, "node -e 'const a = []; for (;;) a.push(new Array(1000).fill(1.5))'").await;
-        assert_eq!(full["exitCode"], 134, "{full}");
+        // Without room for an error it throws null, which a program may do as well.
+        assert!(full["exitCode"] == 134 || full["exitCode"] == 1, "{full}");
         assert!(full["stderr"].as_str().unwrap().contains("EXEC_MEMORY_BYTES"), "{full}");
         // A full sandbox and a read-only script end it as they end any script.
         let read_only = json!({"script": "node -e \"try { fs.writeFileSync('h', '') } catch {} for (;;);\"", "readOnly": true});

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use bashkit::{BashBuilder, Builtin, BuiltinContext, ExecResult, Result, async_trait};
 
-use super::super::engine::Stage;
 use super::result;
 use crate::clock;
+use crate::exec::bash::engine::Stage;
 use crate::exec::commands::{Answer, Call, node};
 use crate::exec::host::{Question, Reply, Runtime};
 use crate::exec::stop::Cause;

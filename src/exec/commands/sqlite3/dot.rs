@@ -174,6 +174,10 @@ impl Shell<'_> {
         };
         let mut rows =
             input::separated(&String::from_utf8_lossy(&data), separator, true).into_iter().skip(skip);
+        // As the shell does: rows that end in \r\n were meant for reading.
+        if self.style.row.as_deref() == Some("\r\n") {
+            self.style.row = Some("\n".to_owned());
+        }
         let quoted = format!("\"{}\"", table.replace('"', "\"\""));
         let connection = &self.database.connection;
         let text = |error: rusqlite::Error| error.to_string();
