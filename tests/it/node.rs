@@ -99,7 +99,8 @@ async fn sqlite3_prints_what_its_own_shell_prints() {
 
 #[tokio::test]
 async fn sqlite3_reaches_no_file_but_its_own_and_ends_when_told() {
-    let server = Server::start(TestStore::sqlite()).await;
+    // On a thread, where no guard of a process stands behind it.
+    let server = Server::start_with(TestStore::sqlite(), &[("INTERPRETER", "thread")]).await;
     let api = server.api().await;
     let id = api.create().await;
     for sql in [
@@ -230,6 +231,7 @@ async fn a_full_queue_is_runtime_busy_and_nothing_is_applied() {
             let try_two = || api.try_exec(&two, &TRY);
             let mut reply = try_two().await;
             while reply.status == 200 {
+                assert!(!holder.is_finished(), "both ran at once");
                 reply = try_two().await;
             }
             let body = reply.error(503, "RUNTIME_BUSY");

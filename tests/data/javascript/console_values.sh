@@ -13,6 +13,7 @@ console.log(Object.create({ constructor: function Foo() {} }), Object.freeze([1]
 console.error('to stderr'); console.info('info'); console.debug('debug'); console.dir({ a: { b: { c: { d: 1 } } } }, { depth: 0 }); console.log(); console.log('');
 console.group('G'); console.log('in\nside'); console.group(); console.log({ a: 1 }); console.groupEnd(); console.groupEnd(); console.log('out'); console.count(); console.count('x'); console.count(); console.assert(1 === 1); 
 console.log('%s', { toString() { return 'custom'; } }, '%s'); console.log('%s %s', [1, [2, [3]]], { a: { b: 1 } }); console.log('%c red', 'color: red'); console.log('100%', 5, '%d', 6);
+for (let n = 50; n < 75; n++) console.log({ k: 'x'.repeat(n), l: 1 }, ['y'.repeat(n), 2]);
 console.log({ a: [{ b: [{ c: 1 }] }], s: new Set([[1, 2]]), m: new Map([['k', new Map([['z', 1]])]]) }, '日本語', ['日本', '語']);
 JS
 node a.js
