@@ -23,7 +23,8 @@ use crate::lease::protocol;
 use crate::lease::redis::{RedisLeases, RedisServer, health};
 use crate::lease::verbs::{Mode, Ms, Terms};
 use crate::session::{
-    Coordination, Create, Service, SessionError, Settings, TenantQuota, Tenants, VersionCheck, WhenDown,
+    Coordination, Create, RuntimeLimits, Service, SessionError, Settings, TenantQuota, Tenants, VersionCheck,
+    WhenDown,
 };
 use crate::store::{self, StoreError};
 
@@ -315,6 +316,16 @@ fn settings(config: &Config) -> Settings {
             config.max_execs_per_tenant
         },
         max_execs_per_owner: config.max_execs_per_owner,
+        python: RuntimeLimits {
+            running: config.max_concurrent_python,
+            waiting: config.max_python_queue,
+            timeout: config.python_queue_timeout,
+        },
+        javascript: RuntimeLimits {
+            running: config.max_concurrent_js,
+            waiting: config.max_js_queue,
+            timeout: config.js_queue_timeout,
+        },
         quota: Quota {
             entries: config.max_sandbox_entries,
             bytes: config.max_sandbox_bytes,

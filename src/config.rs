@@ -174,6 +174,12 @@ settings! {
     max_execs_per_tenant: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_TENANT", "48", "scripts", "Scripts of one tenant that run at the same time, when there are several tenants.";
     max_execs_per_owner: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_OWNER", "16", "scripts", "Scripts of one owner that run at the same time.";
     max_queue_per_sandbox: usize = number::<usize, 1, 1_000_000>, "MAX_QUEUE_PER_SANDBOX", "1024", "requests", "Requests that wait for one sandbox (429 beyond).";
+    max_concurrent_python: usize = number::<usize, 1, 10_000>, "MAX_CONCURRENT_PYTHON", "5", "programs", "Programs of python3 that run at the same time in this process.";
+    max_concurrent_js: usize = number::<usize, 1, 10_000>, "MAX_CONCURRENT_JS", "5", "programs", "Programs of node that run at the same time in this process.";
+    max_python_queue: usize = number::<usize, 0, 1_000_000>, "MAX_PYTHON_QUEUE", "100", "programs", "Programs of python3 that wait to run (503 RUNTIME_BUSY beyond).";
+    max_js_queue: usize = number::<usize, 0, 1_000_000>, "MAX_JS_QUEUE", "100", "programs", "Programs of node that wait to run (503 RUNTIME_BUSY beyond).";
+    python_queue_timeout: Duration = millis::<1, 3_600_000>, "PYTHON_QUEUE_TIMEOUT_MS", "60000", "ms", "Longest wait of a program of python3 (503 RUNTIME_BUSY beyond). It counts in the script's own time.";
+    js_queue_timeout: Duration = millis::<1, 3_600_000>, "JS_QUEUE_TIMEOUT_MS", "60000", "ms", "Longest wait of a program of node (503 RUNTIME_BUSY beyond). It counts in the script's own time.";
     redis_url: Option<Secret> = redis, "REDIS_URL", "", "", "redis:// or rediss:// URL of the lease server, the same on all replicas. Unset: this replica is the only one, or compare-and-set alone keeps several apart.";
     redis_ca_file: Option<PathBuf> = optional_path, "REDIS_CA_FILE", "", "", "File with the certificate of the authority (PEM) that the certificate of a rediss:// server must come from. Unset: those that the system trusts.";
     redis_down: RedisDown = redis_down, "REDIS_DOWN", "degrade", "", "While Redis is away: `degrade` (write execs go on with compare-and-set alone; sandboxes with network permission answer 503) or `refuse` (all write execs answer 503).";
@@ -218,12 +224,6 @@ const LATER: &[&str] = &[
     "REDIS_PATH_SNAPSHOT_ENABLED",
     "REDIS_PATH_SNAPSHOT_TTL_MS",
     "SNAPSHOT_KEY",
-    "MAX_CONCURRENT_PYTHON",
-    "MAX_CONCURRENT_JS",
-    "MAX_PYTHON_QUEUE",
-    "MAX_JS_QUEUE",
-    "PYTHON_QUEUE_TIMEOUT_MS",
-    "JS_QUEUE_TIMEOUT_MS",
 ];
 
 fn refuse_later_names(get: &impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {

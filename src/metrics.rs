@@ -69,6 +69,17 @@ pub struct RequestLabels {
     pub status: u16,
 }
 
+/// Programs of one language at one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RuntimeLoad {
+    /// Label of the language.
+    pub name: &'static str,
+    /// Programs that run.
+    pub running: usize,
+    /// Programs that wait for a place.
+    pub waiting: usize,
+}
+
 /// State of the service at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Snapshot {
@@ -92,6 +103,8 @@ pub struct Snapshot {
     pub workers_started: u64,
     /// Worker processes that ended in the middle of a script, since the start.
     pub workers_lost: u64,
+    /// Languages that scripts run programs of.
+    pub runtimes: [RuntimeLoad; 2],
     /// Connections to the databases that are in use.
     pub connections_used: usize,
     /// Connections that are open and idle.
@@ -119,6 +132,8 @@ pub struct Metrics {
     pub probes: Times<0>,
     pub trees: Times<1>,
     pub refused_waits: Counts<0>,
+    pub runtime_wait: Times<1>,
+    pub runtime_refusals: Counts<2>,
     pub collected: Counts<0>,
     pub mcp_calls: Times<2>,
     pub mcp_errors: Counts<1>,
@@ -135,6 +150,8 @@ struct Sampled {
     content_lookups: Family<Labels<1>, Counter>,
     running: Gauge,
     waiting: Gauge,
+    runtimes_running: Family<Labels<1>, Gauge>,
+    runtimes_waiting: Family<Labels<1>, Gauge>,
     workers: Gauge,
     workers_started: Counts<0>,
     workers_lost: Counts<0>,
@@ -218,6 +235,9 @@ impl Metrics {
             probes: r.times("freshness_probe_duration", "Reads of a sandbox's row"),
             trees: r.times("tree_duration", "From the fresh row to the tree of its head"),
             refused_waits: r.counts("queue_refusals", "Requests that found no place to wait"),
+            runtime_wait: r
+                .times("runtime_wait", "From asking for a place for a program to its start or refusal"),
+            runtime_refusals: r.counts("runtime_refusals", "Programs that found no place to run"),
             collected: r.counts("collected_contents", "Contents deleted by garbage collection"),
             mcp_calls: r.times("mcp_call_duration", "Tool calls of MCP"),
             mcp_errors: r.counts("mcp_errors", "Tool calls of MCP that failed, by the code of the error"),
@@ -234,6 +254,13 @@ impl Metrics {
                 ),
                 running: r.gauge("scripts_running", "Scripts that run"),
                 waiting: r.gauge("requests_waiting", "Requests that wait for their turn or a run slot"),
+                runtimes_running: r.add("runtimes_running", "", "Programs that run", Family::default()),
+                runtimes_waiting: r.add(
+                    "runtimes_waiting",
+                    "",
+                    "Programs that wait to run",
+                    Family::default(),
+                ),
                 workers: r.gauge("workers", "Worker processes that live"),
                 workers_started: r.counts("workers_started", "Worker processes that were started"),
                 workers_lost: r.counts("workers_lost", "Worker processes that ended in a script"),
@@ -262,6 +289,11 @@ impl Metrics {
         set(&sampled.waiting, now.waiting as u64);
         for (state, count) in [("used", now.connections_used), ("idle", now.connections_idle)] {
             set(&sampled.connections.get_or_create(&[("state", state)]), count as u64);
+        }
+        for load in now.runtimes.iter().filter(|load| !load.name.is_empty()) {
+            let labels = [("runtime", load.name)];
+            set(&sampled.runtimes_running.get_or_create(&labels), load.running as u64);
+            set(&sampled.runtimes_waiting.get_or_create(&labels), load.waiting as u64);
         }
         set(&sampled.workers, now.workers);
         for (counts, count) in

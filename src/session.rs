@@ -44,12 +44,14 @@ mod hint;
 mod host;
 mod lifecycle;
 mod maintenance;
+mod network;
 mod operators;
 mod read;
 mod registry;
 mod replay;
 mod revoked;
 mod run;
+mod runtimes;
 mod sandboxes;
 pub mod settings;
 mod stop;
@@ -65,7 +67,7 @@ pub use error::SessionError;
 pub use lifecycle::Readiness;
 pub use read::ReadView;
 pub use revoked::TokenFacts;
-pub use settings::{Settings, TenantQuota};
+pub use settings::{RuntimeLimits, Settings, TenantQuota};
 pub use tenants::Tenants;
 pub use types::*;
 pub use write::Edit;
@@ -76,9 +78,10 @@ pub use crate::broker::Prefix as NetworkPrefix;
 use admission::{Admission, WaitingPlace};
 use content::StoredContent;
 use entry::Session;
-use host::NetworkCalls;
 use lifecycle::Lifecycle;
+use network::NetworkCalls;
 use registry::Registry;
+use runtimes::Runtimes;
 use stop::Stop;
 
 /// The service: all sandboxes of all tenants as this replica sees them. Cheap to clone.
@@ -94,6 +97,7 @@ struct Inner {
     cache: Arc<ContentCache>,
     registry: Registry,
     admission: Admission,
+    runtimes: Arc<Runtimes>,
     coordination: Coordination,
     /// Set once, before the first exec; without it no script has a network.
     broker: OnceLock<Arc<Broker>>,
@@ -158,6 +162,7 @@ impl Service {
             settings.max_execs_per_tenant,
             settings.max_execs_per_owner,
         );
+        let runtimes = Arc::new(Runtimes::new(&settings));
         let inner = Arc::new(Inner {
             settings,
             tenants,
@@ -165,6 +170,7 @@ impl Service {
             cache,
             registry: Registry::default(),
             admission,
+            runtimes,
             coordination,
             broker: OnceLock::new(),
             lifecycle: Lifecycle::default(),

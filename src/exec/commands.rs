@@ -4,6 +4,7 @@
 //! interpreter's own does the same.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -29,10 +30,12 @@ mod look;
 mod ls;
 pub(crate) mod mode;
 mod more;
+pub(crate) mod node;
 mod options;
 mod patch;
 mod quote;
 mod rm;
+mod sqlite3;
 mod stat;
 mod tac;
 mod transfer;
@@ -47,7 +50,7 @@ mod zip;
 /// One call of a command.
 pub(crate) struct Call<'a> {
     /// The sandbox's files.
-    pub(crate) files: &'a WorkingCopy,
+    pub(crate) files: &'a Arc<WorkingCopy>,
     /// Operands that name something outside the working copy, as `/dev/fd/63` of a
     /// process substitution: operand as written → what is there.
     pub(crate) lent: &'a BTreeMap<String, Lent>,
@@ -107,6 +110,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("patch", patch::run),
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
+    ("sqlite3", sqlite3::run),
     ("stat", stat::run),
     ("tac", tac::run),
     ("unxz", xz::unxz),

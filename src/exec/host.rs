@@ -12,6 +12,17 @@ pub enum Runtime {
     JavaScript,
 }
 
+impl Runtime {
+    /// For people, and as a label of metrics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::JavaScript => "javascript",
+        }
+    }
+}
+
 /// What the sandbox was made to allow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permissions {
@@ -42,6 +53,8 @@ pub enum Reply {
     Done,
     /// No, and why: one sentence for people.
     Refused(String),
+    /// Not now: all places are taken. The exec cannot go on; one sentence for people.
+    Busy(String),
     /// What came back.
     Fetched(Box<Fetched>),
     /// Nothing came back.

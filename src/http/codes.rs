@@ -69,6 +69,7 @@ pub const CODES: &[Code] = &[
     code(500, "INTERNAL", "a fault of the server; its log has it under the request id"),
     code(503, "LEASE_TIMEOUT", "its turn did not come in time; nothing was run"),
     code(503, "LEASE_LOST", "the lease was lost; the script was ended and left no trace"),
+    code(503, "RUNTIME_BUSY", "no place for a program of `node` or `python3`; the script left no trace"),
     code(503, "SHUTTING_DOWN", "the server is shutting down; nothing was applied"),
     code(503, "STORE_UNAVAILABLE", "the database cannot be reached"),
     code(503, "COORDINATION_UNAVAILABLE", "the lease server cannot be reached; nothing was run"),

@@ -309,6 +309,9 @@ impl From<SessionError> for ApiError {
             SessionError::LeaseTimeout(_) => {
                 unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "LEASE_TIMEOUT"), true)
             }
+            SessionError::RuntimeBusy(_) => {
+                unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "RUNTIME_BUSY"), true)
+            }
             SessionError::LeaseLost => unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "LEASE_LOST"), true),
             SessionError::CoordinationUnavailable => {
                 unavailable(new(StatusCode::SERVICE_UNAVAILABLE, "COORDINATION_UNAVAILABLE"), true)

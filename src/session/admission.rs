@@ -68,7 +68,7 @@ pub(crate) struct WaitingPlace {
 pub(crate) struct Admission {
     per_sandbox: Arc<Places<SandboxKey>>,
     per_owner: Arc<Places<Caller>>,
-    slots: Arc<Mutex<Slots>>,
+    slots: FairSlots,
 }
 
 impl Admission {
@@ -82,7 +82,7 @@ impl Admission {
         Self {
             per_sandbox: Arc::new(Places { limit: queue_per_sandbox, taken: Mutex::default() }),
             per_owner: Arc::new(Places { limit: queue_per_owner, taken: Mutex::default() }),
-            slots: Arc::new(Mutex::new(Slots::new(slots, slots_per_tenant, slots_per_owner))),
+            slots: FairSlots::new(slots, slots_per_tenant, slots_per_owner),
         }
     }
 
@@ -97,14 +97,33 @@ impl Admission {
     /// Requests that wait, and scripts that run.
     pub(crate) fn load(&self) -> (usize, usize) {
         let waiting = self.per_sandbox.taken.lock().unwrap_or_else(PoisonError::into_inner).values().sum();
-        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        (waiting, slots.running())
+        (waiting, self.slots.running())
     }
 
     /// The right to run one script; waits for it. Dropping the future leaves the queue.
     pub(crate) async fn slot(&self, caller: &Caller) -> RunSlot {
+        self.slots.take(caller).await
+    }
+}
+
+/// Slots that are handed out in turn.
+#[derive(Clone, Debug)]
+pub(super) struct FairSlots(Arc<Mutex<Slots>>);
+
+impl FairSlots {
+    pub(super) fn new(slots: usize, per_tenant: usize, per_owner: usize) -> Self {
+        Self(Arc::new(Mutex::new(Slots::new(slots, per_tenant, per_owner))))
+    }
+
+    /// Slots that are taken.
+    pub(super) fn running(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).running()
+    }
+
+    /// Waits for a slot. Dropping the future leaves the queue.
+    pub(super) async fn take(&self, caller: &Caller) -> RunSlot {
         let (sender, mut receiver) = oneshot::channel();
-        let slots = self.slots.clone();
+        let slots = self.0.clone();
         {
             let mut state = slots.lock().unwrap_or_else(PoisonError::into_inner);
             state.enqueue(caller, sender);

@@ -114,6 +114,9 @@ pub enum SessionError {
         /// Output so far.
         output: Box<Captured>,
     },
+    /// There was no place for a program of `node` or `python3`; the text says which.
+    #[error("{0}; the script left no trace")]
+    RuntimeBusy(String),
     /// A quota of the sandbox: entries or bytes.
     #[error("No space left on device ({what} limit {limit})")]
     NoSpace {
@@ -178,6 +181,7 @@ impl SessionError {
             Self::Conflict => "conflict",
             Self::Timeout { .. } => "timeout",
             Self::Limit { .. } | Self::NoSpace { .. } => "limit",
+            Self::RuntimeBusy(_) => "runtime_busy",
             Self::ShuttingDown => "shutting_down",
             Self::ClientGone => "client_gone",
             Self::StoreUnavailable => "store_unavailable",

@@ -1,124 +1,83 @@
-//! What a script may ask of the server, answered for one exec.
+//! What the server answers to a running script (`exec/host.rs`). One host serves one run;
+//! what it gave away comes back when it is dropped, however the run ended.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
-use tokio_util::task::AbortOnDropHandle;
-use tracing::Instrument;
+use crate::exec::host::{Host, Permissions, Question, Reply, Runtime};
+use crate::ids::Caller;
+use crate::session::network::NetworkPart;
+use crate::session::runtimes::{Place, Runtimes};
 
-use crate::broker::{Allow, Ask, Broker, Prefix};
-use crate::exec::host::{Bin, Fetch, Fetched, Host, NotFetched, Question, Reply};
-use crate::ids::SandboxId;
-use crate::session::{Inner, Network, Request, SessionError};
-use crate::store::SandboxRow;
-
-/// How often the scripts of a request used the network.
-#[derive(Clone, Default)]
-pub(crate) struct NetworkCalls(Arc<AtomicU64>);
-
-impl NetworkCalls {
-    pub(crate) fn count(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    fn one(&self) {
-        self.0.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// An error as the client is told of it.
-    pub(crate) fn told(&self, error: SessionError) -> SessionError {
-        match error {
-            SessionError::AfterNetwork(_) => error,
-            error if self.count() > 0 => SessionError::AfterNetwork(Box::new(error)),
-            error => error,
-        }
-    }
-}
-
-/// Answers for one script.
+/// Answers one run's questions.
 pub(crate) struct ScriptHost {
+    caller: Caller,
+    permissions: Permissions,
+    runtimes: Arc<Runtimes>,
     /// `None`: the sandbox has no network permission.
-    pub(crate) network: Option<NetworkPart>,
+    network: Option<NetworkPart>,
+    /// With how many programs share each: those of one script run one after another.
+    held: Mutex<Vec<(Runtime, Place, usize)>>,
 }
 
-/// The network, as one sandbox has it.
-pub(crate) struct NetworkPart {
-    broker: Arc<Broker>,
-    allow: Allow,
-    sandbox: SandboxId,
-    calls: NetworkCalls,
-    runtime: tokio::runtime::Handle,
-}
-
-impl Inner {
-    /// The network of a sandbox, for the scripts of `of`.
-    pub(crate) fn network(&self, row: &SandboxRow, of: &Request) -> Option<NetworkPart> {
-        Some(NetworkPart {
-            broker: self.broker.get()?.clone(),
-            allow: allowed(row.network.as_deref()?),
-            sandbox: row.id,
-            calls: of.network.clone(),
-            runtime: self.runtime.clone(),
-        })
+impl ScriptHost {
+    pub(crate) fn new(
+        caller: Caller,
+        permissions: Permissions,
+        runtimes: Arc<Runtimes>,
+        network: Option<NetworkPart>,
+    ) -> Self {
+        Self { caller, permissions, runtimes, network, held: Mutex::default() }
     }
-}
 
-/// The list of a sandbox. What cannot be read allows nothing.
-fn allowed(text: &str) -> Allow {
-    match serde_json::from_str(text) {
-        Ok(Network::All(true)) => Allow::All,
-        Ok(Network::Allow { allow }) => {
-            Allow::Only(allow.iter().filter_map(|prefix| Prefix::parse(prefix).ok()).collect())
+    /// A place for a program. A script that has one needs no second, and would wait for itself.
+    async fn start(&self, runtime: Runtime) -> Reply {
+        // A worker process is not trusted to have looked.
+        let allowed = match runtime {
+            Runtime::Python => self.permissions.python,
+            Runtime::JavaScript => self.permissions.javascript,
+        };
+        if !allowed {
+            return Reply::Refused(format!("the sandbox was created without {}", runtime.name()));
         }
-        Ok(Network::All(false) | Network::Off) | Err(_) => Allow::Only(Vec::new()),
+        if let Some((_, _, programs)) = self.held().iter_mut().find(|(held, ..)| *held == runtime) {
+            *programs += 1;
+            return Reply::Done;
+        }
+        match self.runtimes.place(runtime, &self.caller).await {
+            Ok(place) => {
+                self.held().push((runtime, place, 1));
+                Reply::Done
+            }
+            Err(busy) => Reply::Busy(busy.to_string()),
+        }
+    }
+
+    fn done(&self, runtime: Runtime) {
+        let mut held = self.held();
+        if let Some((_, _, programs)) = held.iter_mut().find(|(held, ..)| *held == runtime) {
+            *programs -= 1;
+        }
+        held.retain(|(_, _, programs)| *programs > 0);
+    }
+
+    fn held(&self) -> MutexGuard<'_, Vec<(Runtime, Place, usize)>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[async_trait]
+#[async_trait::async_trait]
 impl Host for ScriptHost {
     async fn ask(&self, question: Question) -> Reply {
-        match (question, &self.network) {
-            (Question::Fetch(fetch), Some(network)) => network.fetch(*fetch).await,
-            (Question::Fetch(_), None) => Reply::Refused("this sandbox has no network permission".into()),
-            (Question::Start(_) | Question::Done(_), _) => {
-                Reply::Refused("there is no such runtime here".into())
+        match question {
+            Question::Start(runtime) => self.start(runtime).await,
+            Question::Done(runtime) => {
+                self.done(runtime);
+                Reply::Done
             }
-        }
-    }
-}
-
-impl NetworkPart {
-    async fn fetch(&self, fetch: Fetch) -> Reply {
-        // Before anything leaves: from here on the script must not run a second time.
-        self.calls.one();
-        let ask = Ask {
-            method: fetch.method,
-            url: fetch.url,
-            headers: fetch.headers,
-            body: fetch.body.0,
-            timeout: Duration::from_millis(fetch.timeout_ms),
-            connect_timeout: Duration::from_millis(fetch.connect_timeout_ms),
-            longest: fetch.longest,
-        };
-        let (broker, allow, sandbox) = (self.broker.clone(), self.allow.clone(), self.sandbox);
-        let work = async move { broker.fetch(sandbox, &allow, ask).await };
-        // A script's thread has no sockets of its own either: its runtime has no driver.
-        let answer = AbortOnDropHandle::new(self.runtime.spawn(work.in_current_span())).await;
-        match answer {
-            Ok(Ok(answer)) => Reply::Fetched(Box::new(Fetched {
-                status: answer.status,
-                version: answer.version.to_owned(),
-                reason: answer.reason,
-                url: answer.url,
-                headers: answer.headers,
-                body: Bin(answer.body),
-            })),
-            Ok(Err(failure)) => {
-                Reply::NotFetched(NotFetched { exit: failure.exit, message: failure.message })
-            }
-            Err(_) => Reply::Refused("the server is shutting down".into()),
+            Question::Fetch(fetch) => match &self.network {
+                Some(network) => network.fetch(*fetch).await,
+                None => Reply::Refused("this sandbox has no network permission".to_owned()),
+            },
         }
     }
 }

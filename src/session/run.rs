@@ -58,6 +58,11 @@ impl Inner {
         if let Some(token) = run.guard.and_then(WriteGuard::token) {
             env.insert(FENCING_TOKEN.into(), token.to_string());
         }
+        let permissions = Permissions {
+            python: run.row.python,
+            javascript: run.row.javascript,
+            network: run.row.network.is_some(),
+        };
         let job = Job {
             caller: of.caller.clone(),
             sandbox: run.row.id,
@@ -74,12 +79,13 @@ impl Inner {
             quota: self.settings.quota,
             content: run.content,
             output: run.output.clone(),
-            permissions: Permissions {
-                python: run.row.python,
-                javascript: run.row.javascript,
-                network: run.row.network.is_some(),
-            },
-            host: Arc::new(ScriptHost { network: self.network(run.row, of) }),
+            permissions,
+            host: Arc::new(ScriptHost::new(
+                of.caller.clone(),
+                permissions,
+                self.runtimes.clone(),
+                self.network(run.row, of),
+            )),
         };
         let running = match run.guard {
             Some(guard) => guard.start(stop)?,
@@ -97,6 +103,7 @@ impl Inner {
                 || SessionError::Internal("a script was cancelled by nobody".into()),
                 super::stop::Cause::error,
             )),
+            End::Limit { name: "runtime_busy", message } => Err(SessionError::RuntimeBusy(message.clone())),
             End::Limit { name, message } => {
                 Err(SessionError::Limit { name, message: message.clone(), output: output() })
             }

@@ -15,6 +15,23 @@ pub struct TenantQuota {
     pub bytes: Option<u64>,
 }
 
+/// Programs of one language.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RuntimeLimits {
+    /// That run at once.
+    pub running: usize,
+    /// That may wait.
+    pub waiting: usize,
+    /// How long one waits.
+    pub timeout: Duration,
+}
+
+impl Default for RuntimeLimits {
+    fn default() -> Self {
+        Self { running: 5, waiting: 100, timeout: Duration::from_mins(1) }
+    }
+}
+
 /// Limits and times of the service.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -30,6 +47,10 @@ pub struct Settings {
     pub max_execs_per_tenant: usize,
     /// Scripts of one owner that run at once.
     pub max_execs_per_owner: usize,
+    /// Programs of `python3`.
+    pub python: RuntimeLimits,
+    /// Programs of `node`.
+    pub javascript: RuntimeLimits,
     /// Limits of each sandbox and exec.
     pub quota: Quota,
     /// Limits of each tenant.
@@ -76,6 +97,8 @@ impl Default for Settings {
             max_execs: 64,
             max_execs_per_tenant: 64,
             max_execs_per_owner: 32,
+            python: RuntimeLimits::default(),
+            javascript: RuntimeLimits::default(),
             quota: Quota { entries: 200_000, bytes: 1024 * MIB, file_bytes: 256 * MIB, memory: 256 * MIB },
             tenant_quota: TenantQuota::default(),
             output_limit: 16 << 20,

@@ -22,6 +22,7 @@ impl Service {
             content_misses: inner.cache.misses(),
             running,
             waiting,
+            runtimes: inner.runtimes.load(),
             workers: workers.workers,
             workers_started: workers.started,
             workers_lost: workers.lost,

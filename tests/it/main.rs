@@ -44,6 +44,7 @@ mod lease_trace;
 mod lifecycle;
 mod mcp;
 mod network;
+mod node;
 mod observability;
 mod openapi;
 mod openapi_schemathesis;

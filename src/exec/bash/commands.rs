@@ -15,6 +15,8 @@ use crate::exec::commands::fetch::Net;
 use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, reads_lent, wget, xargs};
 use crate::fs::{Errno, Kind, Stat};
 
+mod programs;
+
 /// Gives the engine our commands in place of its own.
 pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
     for &(name, run) in ALL {
@@ -23,6 +25,7 @@ pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
     for name in ["curl", "wget"] {
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
+    bash = programs::register(bash, stage);
     bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
 }
 

@@ -184,7 +184,7 @@ async fn one(
     match net.host.ask(Question::Fetch(Box::new(fetch))).await {
         Reply::Fetched(got) => Ok(*got),
         Reply::NotFetched(failed) => Err(failed),
-        Reply::Refused(why) => Err(NotFetched { exit: 7, message: why }),
+        Reply::Refused(why) | Reply::Busy(why) => Err(NotFetched { exit: 7, message: why }),
         Reply::Done => Err(no(2, "the server gave no answer")),
     }
 }

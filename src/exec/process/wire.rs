@@ -158,7 +158,7 @@ pub(super) struct Ended {
 }
 
 /// Names of limits that a worker may report.
-const LIMITS: [&str; 16] = [
+const LIMITS: [&str; 17] = [
     "commands",
     "exec_calls",
     "file_descriptors",
@@ -169,6 +169,7 @@ const LIMITS: [&str; 16] = [
     "nesting",
     "parser_steps",
     "prompt_depth",
+    "runtime_busy",
     "script_size",
     "stack",
     "subshell_depth",

@@ -10,6 +10,7 @@ use crate::http::options::LONGEST_KEY;
 use crate::http::wire::exec::{BatchReply, ErrorEvent, ExecResult, ExitEvent, FailedExitEvent, OutputEvent};
 
 const OUTCOMES: &[&str] = &[
+    "RUNTIME_BUSY",
     "EXEC_TIMEOUT",
     "EREADONLY_VIOLATION",
     "VERSION_MISMATCH",

@@ -1,0 +1,159 @@
+//! `node`: JavaScript on QuickJS, an interpreter, over the working copy. The modules that
+//! Node has are JavaScript of our own (`node/*.js`); what they need from outside of the
+//! language is in `node/sys.rs` and `node/files.rs`.
+//!
+//! One program is one engine, made for it and dropped with it. It runs on the calling
+//! thread, which sleeps while the program waits for a timer.
+
+use std::collections::BTreeMap;
+
+use super::{Answer, Call};
+
+mod bytes;
+mod engine;
+mod files;
+mod modules;
+mod state;
+mod sys;
+mod text;
+
+/// The version of Node whose interfaces are meant, as far as they are there.
+const VERSION: &str = "v20.20.2";
+
+const USAGE: &str = "\
+Usage: node [options] [script.js | -] [arguments]
+
+  -                   program on standard input (so it is without a name, too)
+  -e, --eval CODE     run CODE
+  -p, --print CODE    run CODE and print its value
+  -c, --check         only read the program
+  --input-type=TYPE   module or commonjs: what CODE and standard input are
+  -v, --version       print the version of Node whose interfaces these are
+  -h, --help          print this
+
+This is QuickJS with Node's modules over the sandbox's files: no network, no processes,
+no TypeScript, no native addons.
+";
+
+/// What is to be run.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Program {
+    kind: Kind,
+    /// A path, or code.
+    text: String,
+    args: Vec<String>,
+    /// The value of the code is printed.
+    print: bool,
+    /// The code is an ES module, whatever it looks like.
+    module: bool,
+    /// Standard input was asked for by `-`.
+    dash: bool,
+    /// It is only read.
+    check: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    File,
+    Eval,
+    Stdin,
+}
+
+impl Kind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Eval => "eval",
+            Self::Stdin => "stdin",
+        }
+    }
+}
+
+/// Runs it. `env`: the exported variables.
+pub(crate) fn run(call: &Call<'_>, env: &BTreeMap<String, String>) -> Answer {
+    match parse(call) {
+        Ok(program) => engine::run(call, env, &program),
+        Err(answer) => answer,
+    }
+}
+
+/// Options before the program's name are ours, those behind it the program's.
+fn parse(call: &Call<'_>) -> Result<Program, Answer> {
+    let mut program = Program {
+        kind: Kind::Stdin,
+        text: String::new(),
+        args: Vec::new(),
+        print: false,
+        module: false,
+        dash: false,
+        check: false,
+    };
+    let mut args = call.args.iter();
+    let mut code = None;
+    let said = |text: &str| Answer { stdout: text.as_bytes().to_vec(), ..Answer::default() };
+    while let Some(arg) = args.next() {
+        let (name, value) = match arg.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, Some(value.to_owned())),
+            _ => (arg.as_str(), None),
+        };
+        match name {
+            "-v" | "--version" => return Err(said(&format!("{VERSION}\n"))),
+            "-h" | "--help" => return Err(said(USAGE)),
+            "-e" | "--eval" | "-p" | "--print" | "-pe" => {
+                let Some(text) = value.or_else(|| args.next().cloned()) else {
+                    return Err(refused(&format!("{name} requires an argument")));
+                };
+                program.print |= name != "-e" && name != "--eval";
+                code = Some(text);
+            }
+            "-c" | "--check" => program.check = true,
+            "--input-type" => match value.or_else(|| args.next().cloned()).as_deref() {
+                Some("module") => program.module = true,
+                Some("commonjs") => program.module = false,
+                _ => return Err(refused("--input-type must be \"module\" or \"commonjs\"")),
+            },
+            // What they ask for is so here, or means nothing here.
+            "--no-warnings"
+            | "--trace-warnings"
+            | "--enable-source-maps"
+            | "--max-old-space-size"
+            | "--stack-trace-limit"
+            | "--unhandled-rejections"
+            | "--trace-uncaught" => {}
+            "-" if code.is_none() => {
+                program.dash = true;
+                program.args.extend(args.by_ref().cloned());
+            }
+            "--" if code.is_some() => program.args.extend(args.by_ref().cloned()),
+            "--" => {
+                if let Some(file) = args.next() {
+                    (program.kind, program.text) = (Kind::File, file.clone());
+                }
+                program.args.extend(args.by_ref().cloned());
+            }
+            _ if name.starts_with('-') && name.len() > 1 => {
+                return Err(refused(&format!("bad option: {arg}")));
+            }
+            _ if code.is_some() => {
+                program.args.push(arg.clone());
+                program.args.extend(args.by_ref().cloned());
+            }
+            _ => {
+                (program.kind, program.text) = (Kind::File, arg.clone());
+                program.args.extend(args.by_ref().cloned());
+            }
+        }
+    }
+    if let Some(code) = code {
+        (program.kind, program.text) = (Kind::Eval, code);
+    } else if program.kind == Kind::Stdin {
+        program.text = String::from_utf8_lossy(call.stdin).into_owned();
+    }
+    Ok(program)
+}
+
+fn refused(message: &str) -> Answer {
+    let mut answer = Answer::default();
+    answer.complain(9, format!("node: {message}"));
+    answer
+}
