@@ -35,6 +35,7 @@ mod options;
 mod patch;
 mod quote;
 mod rm;
+mod seq;
 mod sqlite3;
 mod stat;
 mod tac;
@@ -110,6 +111,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("patch", patch::run),
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
+    ("seq", seq::run),
     ("sqlite3", sqlite3::run),
     ("stat", stat::run),
     ("tac", tac::run),

@@ -90,6 +90,20 @@ async fn tac_and_tee_are_coreutils_and_let_bytes_pass() {
     compare(setup, &scripts).await;
 }
 
+#[tokio::test]
+async fn seq_is_coreutils_without_an_end() {
+    let scripts = [
+        "seq 5; seq 2 5; seq 5 -2 1; seq 0 .1 .5; seq 1 .25 2; seq 3 1; seq -5 -3; seq -.5 .5; seq 1e1 12; seq 0 0.000001 0.000003",
+        "seq -w 8 11; seq -w -1 2; seq -w 0.5 10; seq -w 1 .5 10; seq -w 9.50 10; seq -w -5 5 5; seq --equal-width 99 100",
+        "seq -s, 3; seq -s ', ' 3; seq --separator=- 1 4; seq -s '' 3; seq -ws: 8 11",
+        "seq -f %03g 3; seq -f 'a%.2fb' 2; seq -f %e 1 2; seq -f %g 1 .5 2; seq -f '%5.1f|' 3; seq -f '%-6g|' 2; seq -f %+g -1 1; seq -f '%%%g' 2; seq -f %G 100000 900000 1000000",
+        "export LC_ALL=C; seq 1 0 3; echo $?; seq x; seq; seq 1 2 3 4; seq -f %d 3; seq -f x 3; seq -f %g%g 3; seq -wf %g 3; seq -z 3; seq --nope 3; seq -s; echo $?",
+        "seq 1234567 | tail -1; seq 300000 | wc -l; seq 100000 -1 1 | md5sum; seq 0 .001 99 | md5sum; seq 9007199254740993 9007199254740995",
+        "seq 10 | head -2; for i in $(seq 3); do echo $i; done; seq 2 | sed s/^/x/; seq +1 +2; seq ' 1' 2",
+    ];
+    compare("", &scripts).await;
+}
+
 /// What an agent should know although the script hid it.
 #[tokio::test]
 async fn unknown_commands_and_options_are_warned_of() {

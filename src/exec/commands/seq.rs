@@ -38,6 +38,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     match Order::of(call.args) {
         Ok(order) => order.print(call, &mut answer),
         Err(Refusal::Misused(message)) => answer.misused(1, "seq", &message),
+        Err(Refusal::Wrong(message)) => answer.complain(1, format!("seq: {message}")),
         Err(Refusal::Told(text)) => answer.stdout.extend_from_slice(text.as_bytes()),
     }
     answer
@@ -45,6 +46,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
 
 enum Refusal {
     Misused(String),
+    Wrong(String),
     Told(&'static str),
 }
 
@@ -64,31 +66,40 @@ impl<'a> Order<'a> {
         let (mut separator, mut equal_width, mut format) = ("\n", false, None);
         let mut words = args.iter().map(String::as_str).peekable();
         while let Some(word) = words.next_if(|word| is_option(word)) {
-            let mut value = |given: Option<&'a str>| {
-                given.filter(|text| !text.is_empty()).or_else(|| words.next()).ok_or_else(|| {
-                    Refusal::Misused(format!(
-                        "option requires an argument -- '{}'",
-                        word.trim_start_matches('-')
-                    ))
-                })
-            };
-            match word {
-                "--" => break,
-                "-w" | "--equal-width" => equal_width = true,
-                "--help" => return Err(Refusal::Told(USAGE)),
-                "--version" => return Err(Refusal::Told("seq (sqlfs), after GNU coreutils 9.1\n")),
-                "--separator" => separator = value(None)?,
-                "--format" => format = Some(value(None)?),
-                _ if word.starts_with("--separator=") => separator = &word["--separator=".len()..],
-                _ if word.starts_with("--format=") => format = Some(&word["--format=".len()..]),
-                _ if word.starts_with("-s") => separator = value(Some(&word[2..]))?,
-                _ if word.starts_with("-f") => format = Some(value(Some(&word[2..]))?),
-                _ if word.starts_with("--") => {
-                    return Err(Refusal::Misused(format!("unrecognized option '{word}'")));
+            let missing = |name: &str| Refusal::Misused(format!("option requires an argument -- '{name}'"));
+            let long = word
+                .strip_prefix("--")
+                .map(|long| long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v))));
+            match long {
+                Some(("", None)) => break,
+                Some(("equal-width", None)) => equal_width = true,
+                Some(("separator", value)) => {
+                    separator = value.or_else(|| words.next()).ok_or_else(|| missing("separator"))?;
                 }
-                _ => {
-                    let letter = word.chars().nth(1).unwrap_or('-');
-                    return Err(Refusal::Misused(format!("invalid option -- '{letter}'")));
+                Some(("format", value)) => {
+                    format = Some(value.or_else(|| words.next()).ok_or_else(|| missing("format"))?);
+                }
+                Some(("help", None)) => return Err(Refusal::Told(USAGE)),
+                Some(("version", None)) => {
+                    return Err(Refusal::Told("seq (sqlfs), after GNU coreutils 9.1\n"));
+                }
+                Some(_) => return Err(Refusal::Misused(format!("unrecognized option '{word}'"))),
+                None => {
+                    for (at, letter) in word.char_indices().skip(1) {
+                        let rest = Some(&word[at + letter.len_utf8()..]).filter(|rest| !rest.is_empty());
+                        match letter {
+                            'w' => equal_width = true,
+                            's' => {
+                                separator = rest.or_else(|| words.next()).ok_or_else(|| missing("s"))?;
+                                break;
+                            }
+                            'f' => {
+                                format = Some(rest.or_else(|| words.next()).ok_or_else(|| missing("f"))?);
+                                break;
+                            }
+                            _ => return Err(Refusal::Misused(format!("invalid option -- '{letter}'"))),
+                        }
+                    }
                 }
             }
         }
@@ -111,7 +122,7 @@ impl<'a> Order<'a> {
             let step = quote::always(operands[1]);
             return Err(Refusal::Misused(format!("invalid Zero increment value: {step}")));
         }
-        let format = format.map(Format::of).transpose().map_err(Refusal::Misused)?;
+        let format = format.map(Format::of).transpose().map_err(Refusal::Wrong)?;
         if format.is_some() && equal_width {
             let message = "format string may not be specified when printing equal width strings";
             return Err(Refusal::Misused(message.to_owned()));
@@ -235,9 +246,15 @@ struct Format<'a> {
 impl<'a> Format<'a> {
     fn of(text: &'a str) -> Result<Self, String> {
         let shown = || quote::always(text);
-        let at = (0..text.len()).find(|&at| {
-            text[at..].starts_with('%') && !text[at..].starts_with("%%") && !text[..at].ends_with('%')
-        });
+        let mut at = None;
+        let mut from = 0;
+        while let Some(found) = text[from..].find('%').map(|found| from + found) {
+            if !text[found..].starts_with("%%") {
+                at = Some(found);
+                break;
+            }
+            from = found + 2;
+        }
         let at = at.ok_or_else(|| format!("format {} has no % directive", shown()))?;
         let rest = &text[at + 1..];
         let flags = rest.len() - rest.trim_start_matches(['-', '+', ' ', '#', '0']).len();

@@ -242,6 +242,9 @@ fn command(store: &TestStore) -> Command {
     if let Some(url) = store.postgres_url() {
         command.env("DATABASE_URL", url);
     }
+    if let Ok(interpreter) = std::env::var("SQLFS_TEST_INTERPRETER") {
+        command.env("INTERPRETER", interpreter);
+    }
     die_with_us(&mut command);
     command
 }
