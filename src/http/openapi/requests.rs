@@ -158,7 +158,9 @@ pub struct Allow {
 
 /// The beginning of a URL.
 #[derive(ToSchema)]
-#[schema(pattern = "^https?://[^\\u0000]*$")]
+#[schema(
+    pattern = "^https?://([a-z0-9]+(-[a-z0-9]+)*\\.)*[a-z][a-z0-9]*(-[a-z0-9]+)*(:[1-9][0-9]{0,3})?(/[A-Za-z0-9_~-]+)*/?$"
+)]
 pub struct UrlPrefix(pub String);
 
 /// What the new sandbox should be.
