@@ -57,7 +57,11 @@ fn operators() -> Vec<Operation> {
             "Of one tenant, newest first.",
         )
         .query("tenant", tenant(), "Which tenant.")
-        .query("owner", json!({"type": "string", "minLength": 1}), "Those of this owner alone.")
+        .query(
+            "owner",
+            json!({"type": "string", "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", "maxLength": 256}),
+            "Those of this owner alone.",
+        )
         .query(
             "limit",
             json!({"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}),

@@ -51,7 +51,9 @@ async fn alone(fleet: &Fleet, id: &str, replicas: usize) -> Duration {
 
 #[tokio::test]
 async fn a_thousand_clients_on_two_replicas_all_get_their_fair_share() {
-    let fleet = Fleet::start(2, &shared_url(), CALM, &[]).await;
+    // On a busy machine a thousand take longer than an exec waits by default.
+    let patient = [("REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS", "300000")];
+    let fleet = Fleet::start(2, &shared_url(), CALM, &patient).await;
     let id = fleet.api(0).create().await;
     fleet.api(1).exec(&id, "echo 0 > c").await;
     for round in 0..bounded(1) {
