@@ -106,6 +106,14 @@ pub struct Ended {
     pub warnings: Vec<String>,
 }
 
+impl Ended {
+    /// A job that came to no end of its own: nothing of it counts.
+    #[must_use]
+    pub fn without_changes(end: End, cwd: String, duration: Duration) -> Self {
+        Self { end, cwd, changes: ChangeSet::default(), duration, warnings: Vec::new() }
+    }
+}
+
 /// Reach into a running job from outside. Cheap to clone. One control may serve a job
 /// and its re-run: once cancelled, it stays so.
 #[derive(Clone, Debug, Default)]

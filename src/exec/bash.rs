@@ -9,7 +9,7 @@ use crate::clock;
 use crate::exec::pool::{Place, Pool, Seat};
 use crate::exec::stop::{Cause, Stop};
 use crate::exec::{Control, End, Ended, Interpreter, Job};
-use crate::fs::{ChangeSet, Quota};
+use crate::fs::Quota;
 
 mod commands;
 mod engine;
@@ -133,23 +133,13 @@ fn came_back(result: Result<Ended, crate::exec::pool::Panicked>, cwd: String) ->
 const PANICKED: &str = "the interpreter failed on this script";
 
 fn failed(text: &str, cwd: String) -> Ended {
-    Ended {
-        end: End::Failed(text.to_owned()),
-        cwd,
-        changes: ChangeSet::default(),
-        duration: Duration::ZERO,
-        warnings: Vec::new(),
-    }
+    Ended::without_changes(End::Failed(text.to_owned()), cwd, Duration::ZERO)
 }
 
 /// The end of a job whose thread cannot tell it.
 fn cut_off(stop: &Stop, cwd: String) -> Ended {
-    let end = match stop.cause() {
-        Some(cause) => stop.end_of(cause),
-        None => End::Cancelled,
-    };
     let duration = stop.started().map_or(Duration::ZERO, |started| started.elapsed());
-    Ended { end, cwd, changes: ChangeSet::default(), duration, warnings: Vec::new() }
+    Ended::without_changes(stop.end(), cwd, duration)
 }
 
 /// The caller left: nothing of the script may come true.

@@ -147,6 +147,15 @@ impl Call<'_> {
         }
     }
 
+    /// Writes what a file was packed or unpacked to, with its mode and time. The file goes,
+    /// unless it is to be kept.
+    fn replace(&self, path: &str, stat: &Stat, target: &str, data: &[u8], keep: bool) -> Result<(), Errno> {
+        self.files.write(new_name(target)?, data)?;
+        self.files.chmod(target, stat.mode)?;
+        self.files.set_mtime(target, stat.mtime_ns, true)?;
+        if keep { Ok(()) } else { self.files.unlink(path) }
+    }
+
     /// Whether the exec is being ended: long work stops then, what it prints is lost.
     fn is_over(&self) -> bool {
         self.files.fatal().is_some()

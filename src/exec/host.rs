@@ -142,13 +142,3 @@ pub trait Host: Send + Sync {
     /// question back.
     async fn ask(&self, question: Question) -> Reply;
 }
-
-/// A host that has nothing to give.
-pub struct NoHost;
-
-#[async_trait::async_trait]
-impl Host for NoHost {
-    async fn ask(&self, _question: Question) -> Reply {
-        Reply::Refused("there is no server behind this script".to_owned())
-    }
-}

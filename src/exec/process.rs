@@ -5,9 +5,10 @@
 //! are asked for. No call to a file crosses the border. The worker computes; the server
 //! keeps the time, checks what comes back, and kills what does not end.
 
+use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use tokio::sync::{Notify, Semaphore};
 use crate::clock::{self, Instant};
 use crate::exec::stop::{Cause, Stop};
 use crate::exec::{Control, End, Ended, Figures, Interpreter, Job};
-use crate::fs::{ChangeSet, Delta, Quota};
+use crate::fs::{ChangeSet, Delta, Quota, path};
 
 mod check;
 mod child;
@@ -32,7 +33,9 @@ mod talk;
 mod wire;
 pub mod worker;
 
+use child::Worker;
 use pool::{Pool, Warm};
+use priority::Behind;
 use talk::Talk;
 use wire::{Order, Prepare};
 
@@ -61,6 +64,8 @@ pub struct ProcessInterpreter {
     pool: Arc<Pool>,
     /// How long a script goes before others.
     short: Duration,
+    /// Scripts that go behind others now.
+    behind: Arc<AtomicUsize>,
 }
 
 /// How workers are made.
@@ -91,7 +96,7 @@ impl ProcessInterpreter {
         let pool = Pool::new(workers.program, prepare, workers.waiting);
         pool.refill();
         let short = if priority::can_restore() { SHORT } else { SHORT_FOR_GOOD };
-        Self { places: Arc::new(Semaphore::new(workers.running.max(1))), pool, short }
+        Self { places: Arc::new(Semaphore::new(workers.running.max(1))), pool, short, behind: Arc::default() }
     }
 }
 
@@ -138,9 +143,58 @@ impl Interpreter for ProcessInterpreter {
 }
 
 impl ProcessInterpreter {
+    /// Gives a script to a worker, keeps its time and its place among others, and takes in
+    /// what comes back.
+    async fn attend(
+        &self,
+        warm: &mut Warm,
+        job: &Job,
+        stop: &Stop,
+        latched: &Latched,
+        started: Instant,
+        tree: wire::TreeUpdate,
+    ) -> Outcome {
+        let number = warm.scripts;
+        let Worker { line, orders, thread, used: before, .. } = &mut warm.worker;
+        let (thread, before) = (*thread, *before);
+        let mut talk = pin!(Talk::new(line, job, latched, &self.pool.counts).run(number, tree));
+        let mut watch = Watch::new(started + job.timeout);
+        let mut look_at = Some(started + self.short);
+        let (mut behind, mut told_at) = (None, None);
+        loop {
+            tokio::select! {
+                biased;
+                said = &mut talk => return Outcome { said: Some(said), behind, told_at },
+                () = stop.told(), if !watch.told => {
+                    // To end takes a moment of the processor.
+                    behind = behind.take().and_then(Behind::back);
+                    told_at = Some(priority::used(thread));
+                    let order = if stop.cause() == Some(Cause::TimedOut) { Order::Timeout } else { Order::Cancel };
+                    orders.give(order, number);
+                    watch.told_now();
+                }
+                () = latched.told.notified() => watch.latched_now(),
+                () = tokio::time::sleep_until(watch.next()) => match watch.due() {
+                    Due::Timeout => stop.stop(Cause::TimedOut),
+                    Due::Interrupt => orders.give(Order::Interrupt, number),
+                    Due::Kill => return Outcome { said: None, behind, told_at },
+                },
+                () = sleep(look_at), if look_at.is_some() && !watch.told => {
+                    let used = priority::used(thread).saturating_sub(before);
+                    let left = self.short.saturating_sub(used);
+                    // One that sleeps is looked at ever more rarely.
+                    let pause = if used < NOTHING { started.elapsed() } else { left.max(NOTHING) };
+                    look_at = (!left.is_zero()).then(|| clock::now() + pause);
+                    if look_at.is_none() {
+                        behind = Behind::put(thread, &self.behind);
+                    }
+                }
+            }
+        }
+    }
+
     async fn converse(&self, mut warm: Warm, job: &Job, stop: &Stop) -> Ended {
         warm.scripts += 1;
-        let number = warm.scripts;
         let since = match &warm.tree {
             Some((of, tree)) if *of == job.sandbox => {
                 wire::TreeUpdate::Changes(Delta::between(tree, &job.base))
@@ -150,55 +204,17 @@ impl ProcessInterpreter {
         warm.tree = Some((job.sandbox, job.base.clone()));
         let started = clock::now();
         let latched = Latched::default();
-        let outcome = {
-            let line = &mut warm.worker.line;
-            let mut talk = pin!(Talk::new(line, job, &latched, &self.pool.counts).run(number, since));
-            let mut watch = Watch::new(started + job.timeout);
-            let mut look_at = Some(started + self.short);
-            let (before, mut told_at) = (warm.worker.used, None);
-            let mut lowered = false;
-            loop {
-                tokio::select! {
-                    biased;
-                    said = &mut talk => break (Some(said), lowered, told_at),
-                    () = stop.told(), if !watch.told => {
-                        // To end takes a moment of the processor.
-                        lowered = lowered && !priority::restore(warm.worker.thread);
-                        told_at = Some(priority::used(warm.worker.thread));
-                        let order = if stop.cause() == Some(Cause::TimedOut) { Order::Timeout } else { Order::Cancel };
-                        warm.worker.orders.give(order, number);
-                        watch.told_now();
-                    }
-                    () = latched.told.notified() => watch.latched_now(),
-                    () = tokio::time::sleep_until(watch.next()) => match watch.due() {
-                        Due::Timeout => stop.stop(Cause::TimedOut),
-                        Due::Interrupt => warm.worker.orders.give(Order::Interrupt, number),
-                        Due::Kill => break (None, lowered, told_at),
-                    },
-                    () = sleep(look_at), if look_at.is_some() && !watch.told => {
-                        let used = priority::used(warm.worker.thread).saturating_sub(before);
-                        let left = self.short.saturating_sub(used);
-                        // One that sleeps is looked at ever more rarely.
-                        let pause = if used < NOTHING { started.elapsed() } else { left.max(NOTHING) };
-                        look_at = (!left.is_zero()).then(|| clock::now() + pause);
-                        lowered = look_at.is_none() && priority::lower(warm.worker.thread);
-                    }
-                }
-            }
-        };
-        let (said, lowered, told_at) = outcome;
-        let told = || match stop.cause() {
-            Some(Cause::TimedOut) => End::TimedOut,
-            _ => End::Cancelled,
-        };
+        let Outcome { said, behind, told_at } =
+            self.attend(&mut warm, job, stop, &latched, started, since).await;
+        let told = || stop.end();
         let (said, claim) = match said {
             Some(Ok(said)) => said,
             None => {
                 let ended = cut_off(latched.end().unwrap_or_else(told), job, started.elapsed());
-                self.pool.wind_down(warm, job.quota, told_at.filter(|_| !lowered));
+                self.pool.wind_down(warm, job.quota, told_at.filter(|_| behind.is_none()));
                 return ended;
             }
-            Some(Err(error)) if error.kind() == std::io::ErrorKind::InvalidData => {
+            Some(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {
                 return wrong_answer(&error.to_string(), job, started.elapsed());
             }
             Some(Err(error)) => {
@@ -217,7 +233,7 @@ impl ProcessInterpreter {
         };
         warm.worker.used = said.used;
         let duration = Duration::from_micros(said.duration_us).min(started.elapsed());
-        let worn = said.worn || (lowered && !priority::restore(warm.worker.thread));
+        let worn = said.worn || behind.and_then(Behind::back).is_some();
         let end = said.ending.end(told);
         let wanted = matches!(end, End::Exited(_));
         let changes = if wanted { checked(job, claim).await } else { Ok(ChangeSet::default()) };
@@ -235,7 +251,7 @@ impl ProcessInterpreter {
             Err(_) if wanted => cut_off(told(), job, started.elapsed()),
             Err(Cause::TimedOut) => Ended { changes, ..cut_off(end, job, started.elapsed()) },
             Ok(()) | Err(_) => {
-                let cwd = if is_path(&said.cwd) { said.cwd } else { job.cwd.clone() };
+                let cwd = if path::check(&said.cwd).is_ok() { said.cwd } else { job.cwd.clone() };
                 let warnings = said.warnings.into_iter().take(WARNINGS).map(wire::short).collect();
                 Ended { end, cwd, changes, duration, warnings }
             }
@@ -243,13 +259,18 @@ impl ProcessInterpreter {
     }
 }
 
+/// What came of a script.
+struct Outcome {
+    /// `None`: it did not end when it was told to.
+    said: Option<io::Result<(wire::Ended, check::Claim)>>,
+    /// Its thread's place, if it is behind others now.
+    behind: Option<Behind>,
+    /// Processor time of its thread when it was told to end, if it was.
+    told_at: Option<Duration>,
+}
+
 /// Most warnings of one script that are passed on.
 const WARNINGS: usize = 100;
-
-/// Whether a worker's word for a directory can be one.
-fn is_path(path: &str) -> bool {
-    path.starts_with('/') && path.len() <= 4096 && !path.contains('\0')
-}
 
 async fn sleep(until: Option<Instant>) {
     match until {
@@ -278,7 +299,7 @@ fn wrong_answer(why: &str, job: &Job, duration: Duration) -> Ended {
 }
 
 fn cut_off(end: End, job: &Job, duration: Duration) -> Ended {
-    Ended { end, cwd: job.cwd.clone(), changes: ChangeSet::default(), duration, warnings: Vec::new() }
+    Ended::without_changes(end, job.cwd.clone(), duration)
 }
 
 /// An end that the worker has announced and not yet come to.

@@ -154,6 +154,11 @@ impl Stop {
         }
     }
 
+    /// The end of a job that cannot tell it itself.
+    pub(crate) fn end(&self) -> End {
+        self.cause().map_or(End::Cancelled, |cause| self.end_of(cause))
+    }
+
     /// Marks the start of the script's time.
     pub(crate) fn start(&self, now: Instant) {
         let _ = self.started.set(now);

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::fs::Tree;
 use crate::fs::node::{Kind, Name};
 use crate::ids::{Ino, Sha256};
 
@@ -102,6 +103,31 @@ pub struct PathChange {
     pub size_before: Option<u64>,
     /// Bytes after; `None` for a removed path.
     pub size_after: Option<u64>,
+}
+
+impl ChangeSet {
+    /// From what differs between two trees, and the contents that it needs; `first_ino`: next
+    /// free number of the older one.
+    pub(crate) fn of(
+        before: &Tree,
+        after: &Tree,
+        first_ino: Ino,
+        delta: Delta,
+        mut blobs: Vec<BlobUse>,
+    ) -> Self {
+        // Of equal hashes one with its bytes comes first and is the one that stays.
+        blobs.sort_by_key(|blob| (blob.sha256, blob.data.is_none()));
+        blobs.dedup_by_key(|blob| blob.sha256);
+        let highest = delta.inodes.iter().map(|row| row.ino).max().unwrap_or(0);
+        Self {
+            next_ino: first_ino.max(highest + 1),
+            entries: after.entries(),
+            bytes: after.bytes(),
+            changed: delta.changed(before, after),
+            delta,
+            blobs,
+        }
+    }
 }
 
 /// Everything that one commit writes.

@@ -7,7 +7,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::{Compression, GzBuilder};
 
 use super::options::{self, Given, HELP, Spec, Takes};
-use super::{Answer, Call, base_name, new_name};
+use super::{Answer, Call, base_name};
 use crate::fs::{Errno, Kind};
 
 const SPECS: &[Spec] = &[
@@ -284,11 +284,7 @@ impl Job<'_> {
             self.answer.complain(2, format!("{}: {to} already exists;\tnot overwritten", self.name));
             return;
         }
-        let made = new_name(&target).and_then(|target| files.write(target, &out)).and_then(|()| {
-            files.chmod(&target, stat.mode)?;
-            files.set_mtime(&target, stat.mtime_ns, true)?;
-            if self.keep { Ok(()) } else { files.unlink(&path) }
-        });
+        let made = self.call.replace(&path, &stat, &target, &out, self.keep);
         if let Err(errno) = made {
             return self.complain(1, &format!("{to}: {errno}"));
         }

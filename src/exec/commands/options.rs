@@ -30,16 +30,35 @@ pub(super) struct Given<'a> {
 
 /// `Err` is getopt's message, without the command's name.
 pub(super) fn parse<'a>(args: &'a [String], specs: &[Spec]) -> Result<Given<'a>, String> {
-    read(args, specs, false)
+    read(args, specs, End::Never)
 }
 
 /// As [`parse`], but the first operand ends the options: what follows is another
 /// command's.
 pub(super) fn parse_to_operand<'a>(args: &'a [String], specs: &[Spec]) -> Result<Given<'a>, String> {
-    read(args, specs, true)
+    read(args, specs, End::Operand)
 }
 
-fn read<'a>(args: &'a [String], specs: &[Spec], to_operand: bool) -> Result<Given<'a>, String> {
+/// As [`parse_to_operand`], for commands whose operands are numbers: `-5`, `-.5` and `-inf`
+/// are operands.
+pub(super) fn parse_to_number<'a>(args: &'a [String], specs: &[Spec]) -> Result<Given<'a>, String> {
+    read(args, specs, End::OperandOrNumber)
+}
+
+/// Where the options end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Never,
+    Operand,
+    OperandOrNumber,
+}
+
+/// Whether a word with a minus is a number.
+fn is_number(word: &str) -> bool {
+    word[1..].starts_with(|c: char| c.is_ascii_digit() || c == '.') || word.eq_ignore_ascii_case("-inf")
+}
+
+fn read<'a>(args: &'a [String], specs: &[Spec], end: End) -> Result<Given<'a>, String> {
     let mut given = Given::default();
     let mut args = args.iter().map(String::as_str);
     while let Some(arg) = args.next() {
@@ -66,7 +85,7 @@ fn read<'a>(args: &'a [String], specs: &[Spec], to_operand: bool) -> Result<Give
                 (_, value) => value,
             };
             given.options.push((letter, value));
-        } else if arg.len() > 1 && arg.starts_with('-') {
+        } else if arg.len() > 1 && arg.starts_with('-') && !(end == End::OperandOrNumber && is_number(arg)) {
             given.words.push(arg);
             let mut rest = arg[1..].chars();
             while let Some(letter) = rest.next() {
@@ -93,7 +112,7 @@ fn read<'a>(args: &'a [String], specs: &[Spec], to_operand: bool) -> Result<Give
             }
         } else {
             given.operands.push(arg);
-            if to_operand {
+            if end != End::Never {
                 given.operands.extend(args.by_ref());
             }
         }

@@ -1,7 +1,16 @@
 //! `seq`, as of GNU coreutils 9.1: exact decimals, and no end before the last number but the
 //! script's memory.
 
+use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call, quote};
+
+const SPECS: &[Spec] = &[
+    ('f', "format", Takes::Argument),
+    ('s', "separator", Takes::Argument),
+    ('w', "equal-width", Takes::Nothing),
+    (HELP, "help", Takes::Nothing),
+    (VERSION, "version", Takes::Nothing),
+];
 
 const USAGE: &str = "\
 Usage: seq [OPTION]... LAST
@@ -64,46 +73,17 @@ const ONE: Number = Number { units: Some(1), negative: false, precision: 0, widt
 impl<'a> Order<'a> {
     fn of(args: &'a [String]) -> Result<Self, Refusal> {
         let (mut separator, mut equal_width, mut format) = ("\n", false, None);
-        let mut words = args.iter().map(String::as_str).peekable();
-        while let Some(word) = words.next_if(|word| is_option(word)) {
-            let missing = |name: &str| Refusal::Misused(format!("option requires an argument -- '{name}'"));
-            let long = word
-                .strip_prefix("--")
-                .map(|long| long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v))));
-            match long {
-                Some(("", None)) => break,
-                Some(("equal-width", None)) => equal_width = true,
-                Some(("separator", value)) => {
-                    separator = value.or_else(|| words.next()).ok_or_else(|| missing("separator"))?;
-                }
-                Some(("format", value)) => {
-                    format = Some(value.or_else(|| words.next()).ok_or_else(|| missing("format"))?);
-                }
-                Some(("help", None)) => return Err(Refusal::Told(USAGE)),
-                Some(("version", None)) => {
-                    return Err(Refusal::Told("seq (sqlfs), after GNU coreutils 9.1\n"));
-                }
-                Some(_) => return Err(Refusal::Misused(format!("unrecognized option '{word}'"))),
-                None => {
-                    for (at, letter) in word.char_indices().skip(1) {
-                        let rest = Some(&word[at + letter.len_utf8()..]).filter(|rest| !rest.is_empty());
-                        match letter {
-                            'w' => equal_width = true,
-                            's' => {
-                                separator = rest.or_else(|| words.next()).ok_or_else(|| missing("s"))?;
-                                break;
-                            }
-                            'f' => {
-                                format = Some(rest.or_else(|| words.next()).ok_or_else(|| missing("f"))?);
-                                break;
-                            }
-                            _ => return Err(Refusal::Misused(format!("invalid option -- '{letter}'"))),
-                        }
-                    }
-                }
+        let Given { options, operands, .. } =
+            options::parse_to_number(args, SPECS).map_err(Refusal::Misused)?;
+        for (letter, value) in options {
+            match letter {
+                'w' => equal_width = true,
+                's' => separator = value.unwrap_or(separator),
+                'f' => format = value,
+                HELP => return Err(Refusal::Told(USAGE)),
+                _ => return Err(Refusal::Told("seq (sqlfs), after GNU coreutils 9.1\n")),
             }
         }
-        let operands: Vec<&str> = words.collect();
         let number = |text: &str| {
             Number::of(text).ok_or_else(|| {
                 Refusal::Misused(format!("invalid floating point argument: {}", quote::always(text)))
@@ -176,14 +156,6 @@ impl<'a> Order<'a> {
         }
         first.max(last)
     }
-}
-
-/// `-5` and `-.5` are numbers.
-fn is_option(word: &str) -> bool {
-    let mut rest = word.bytes();
-    rest.next() == Some(b'-')
-        && rest.next().is_some_and(|byte| !byte.is_ascii_digit() && byte != b'.')
-        && !word.eq_ignore_ascii_case("-inf")
 }
 
 /// A value of `scale` digits behind the point, with `precision` of them shown.

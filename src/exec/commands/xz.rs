@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Read as _, Write as _};
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
 use super::options::{self, Given, HELP, Spec, Takes};
-use super::{Answer, Call, new_name};
+use super::{Answer, Call};
 use crate::fs::Kind;
 
 const SPECS: &[Spec] = &[
@@ -255,11 +255,7 @@ impl Job<'_> {
         }
         let made = if self.unpack { Ok(unpacked) } else { packed(&data, self.level) };
         let Ok(out) = made else { return self.complain(1, &format!("{name}: Internal error (bug)")) };
-        let written = new_name(&target).and_then(|target| files.write(target, &out)).and_then(|()| {
-            files.chmod(&target, stat.mode)?;
-            files.set_mtime(&target, stat.mtime_ns, true)?;
-            if self.keep { Ok(()) } else { files.unlink(&path) }
-        });
+        let written = self.call.replace(&path, &stat, &target, &out, self.keep);
         if let Err(errno) = written {
             self.complain(1, &format!("{to}: {errno}"));
         }

@@ -45,7 +45,6 @@ pub(super) fn checked(
     }
     let after = base.apply(&delta).map_err(|broken| broken.to_string())?;
     no_cycles(&after, &delta)?;
-    let highest = delta.inodes.iter().map(|row| row.ino).max().unwrap_or(0);
     for row in &delta.inodes {
         if base.node(row.ino).is_none() && !(next_ino..next_ino.saturating_add(NUMBERS)).contains(&row.ino) {
             return Err(format!("the inode number {} is not free", row.ino));
@@ -53,14 +52,7 @@ pub(super) fn checked(
     }
     within(base, &after, quota, &delta)?;
     let blobs = blobs(base, &delta, contents, &known)?;
-    Ok(ChangeSet {
-        next_ino: next_ino.max(highest + 1),
-        entries: after.entries(),
-        bytes: after.bytes(),
-        changed: delta.changed(base, &after),
-        delta,
-        blobs,
-    })
+    Ok(ChangeSet::of(base, &after, next_ino, delta, blobs))
 }
 
 /// A directory that was made or moved must not lie below itself. (That each directory has
@@ -104,8 +96,8 @@ fn within(base: &Tree, after: &Tree, quota: &Quota, delta: &Delta) -> Result<(),
     Ok(())
 }
 
-/// Every content that the change needs, sorted by hash, each once, of the size that its
-/// rows say, and in hand or in the base tree.
+/// Every content that the change needs, of the size that its rows say, and in hand or in the
+/// base tree.
 fn blobs(
     base: &Tree,
     delta: &Delta,
@@ -145,7 +137,5 @@ fn blobs(
         }
         blobs.push(BlobUse { sha256, size: *size, data: data.clone() });
     }
-    blobs.sort_by_key(|blob| blob.sha256);
-    blobs.dedup_by_key(|blob| blob.sha256);
     Ok(blobs)
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Exit code of a worker that held too much.
 pub(super) const OUT_OF_MEMORY: i32 = 70;
@@ -19,6 +19,9 @@ const LONGEST: Duration = Duration::from_millis(200);
 
 /// How long last words may take.
 const SOON: Duration = Duration::from_millis(10);
+
+/// And above which part of the limit nothing waits for them.
+const PATIENCE: u64 = 25;
 
 /// A worker that keeps more than this after a script is not worth keeping.
 const WORN: u64 = 192 << 20;
@@ -66,10 +69,27 @@ impl Memory {
                 memory.rest();
                 let held = memory.held();
                 if held > limit {
-                    // Another thread says them: the server may not be listening.
-                    let said = std::thread::Builder::new().spawn(last_words.clone()).is_ok();
-                    if said {
-                        std::thread::park_timeout(SOON);
+                    // Another thread says them: the server may not be listening. The script goes
+                    // on meanwhile, so this waits neither longer than they take nor for much more
+                    // memory.
+                    let (words, watch) = (last_words.clone(), std::thread::current());
+                    let said = Arc::new(AtomicBool::new(false));
+                    let say = {
+                        let said = said.clone();
+                        move || {
+                            words();
+                            said.store(true, Ordering::SeqCst);
+                            watch.unpark();
+                        }
+                    };
+                    let begun = Instant::now();
+                    if std::thread::Builder::new().spawn(say).is_ok() {
+                        while !said.load(Ordering::SeqCst)
+                            && begun.elapsed() < SOON
+                            && memory.held() < limit + limit / PATIENCE
+                        {
+                            std::thread::park_timeout(SHORTEST / 4);
+                        }
                     }
                     // Nothing here is worth an orderly end, and a thread computes on.
                     std::process::exit(OUT_OF_MEMORY);

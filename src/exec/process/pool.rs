@@ -29,8 +29,8 @@ const LONGEST_END: Duration = Duration::from_secs(1);
 /// A worker and what it has seen.
 pub(super) struct Warm {
     pub(super) worker: Worker,
-    /// Whom it serves from its first script on.
-    pub(super) caller: Option<Caller>,
+    /// Whom it serves.
+    pub(super) caller: Caller,
     /// The tree that it has.
     pub(super) tree: Option<(SandboxId, Tree)>,
     /// Scripts that it was given.
@@ -90,13 +90,13 @@ impl Pool {
             None => self.start().await?,
         };
         self.refill();
-        Ok(Warm { worker, caller: Some(caller.clone()), tree: None, scripts: 0 })
+        Ok(Warm { worker, caller: caller.clone(), tree: None, scripts: 0 })
     }
 
     fn warm(&self, caller: &Caller, sandbox: SandboxId) -> Option<Warm> {
         loop {
             let mut waiting = self.waiting();
-            let of_caller = |warm: &Warm| warm.caller.as_ref() == Some(caller);
+            let of_caller = |warm: &Warm| warm.caller == *caller;
             let has_tree = |warm: &Warm| warm.tree.as_ref().is_some_and(|(of, _)| *of == sandbox);
             let best = waiting.warm.iter().rposition(|warm| of_caller(warm) && has_tree(warm));
             let place = best.or_else(|| waiting.warm.iter().rposition(of_caller))?;

@@ -2,11 +2,56 @@
 //! for long goes behind everything else on the machine, so that 48 of them do not make a
 //! short one of somebody else wait.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// The nice value of a script that computes for long: a ninth of an ordinary share. Not
-/// `SCHED_IDLE`: beside a busy neighbour on the same machine such a script stands still.
+/// The nice value of a script that computes for long, if there is one on each processor: a
+/// ninth of an ordinary share. Not `SCHED_IDLE`: beside a busy neighbour on the same machine
+/// such a script stands still.
 const LOW: i32 = 10;
+
+/// The last that there is.
+const LOWEST: i32 = 19;
+
+/// The kernel's factor between the shares of neighbouring nice values (sched(7)).
+const STEP: f64 = 1.25;
+
+/// A script that goes behind others, among those of this server that do.
+pub(super) struct Behind {
+    thread: i32,
+    all: Arc<AtomicUsize>,
+}
+
+impl Behind {
+    /// Puts a thread of a child process behind others; `None`: not possible. `all` counts
+    /// those that are there.
+    pub(super) fn put(thread: i32, all: &Arc<AtomicUsize>) -> Option<Self> {
+        let behind = Self { thread, all: all.clone() };
+        let others = all.fetch_add(1, Ordering::Relaxed);
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        set(thread, nice(others + 1, processors)).then_some(behind)
+    }
+
+    /// Puts it back among the others, which takes a privilege; otherwise it stays.
+    pub(super) fn back(self) -> Option<Self> {
+        if set(self.thread, 0) { None } else { Some(self) }
+    }
+}
+
+impl Drop for Behind {
+    fn drop(&mut self) {
+        self.all.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The nice value of the last of `computing` scripts: however many there are, all of them
+/// have about the share together that one on each processor would have.
+#[expect(clippy::cast_precision_loss, reason = "so many scripts do not run")]
+fn nice(computing: usize, processors: usize) -> i32 {
+    let each = (computing as f64 / processors as f64).max(1.0);
+    (LOW + (each.ln() / STEP.ln()).round() as i32).min(LOWEST)
+}
 
 /// The kernel's number of the calling thread.
 #[expect(unsafe_code, reason = "the standard library does not tell it")]
@@ -40,18 +85,19 @@ pub(super) fn used(thread: i32) -> Duration {
     Duration::from_nanos(nanoseconds.unwrap_or(0))
 }
 
-/// Puts a thread of a child process behind others; `false`: not possible.
-pub(super) fn lower(thread: i32) -> bool {
-    set(thread, LOW)
-}
-
-/// Puts it back among the others, which takes a privilege; `false`: not possible.
-pub(super) fn restore(thread: i32) -> bool {
-    set(thread, 0)
-}
-
 #[expect(unsafe_code, reason = "the standard library has no call for it")]
 fn set(thread: i32, nice: i32) -> bool {
     // SAFETY: takes numbers, touches no memory.
     unsafe { libc::setpriority(libc::PRIO_PROCESS, thread.cast_unsigned(), nice) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nice;
+
+    #[test]
+    fn many_scripts_have_the_share_of_a_few() {
+        assert_eq!([1, 2, 3, 4, 8, 16, 48].map(|computing| nice(computing, 2)), [10, 10, 12, 13, 16, 19, 19]);
+        assert_eq!(nice(48, 48), 10);
+    }
 }

@@ -214,10 +214,7 @@ const SENTENCE: usize = 2000;
 
 /// A sentence of a worker, cut to a length that a reply can bear.
 pub(super) fn short(mut text: String) -> String {
-    if text.len() > SENTENCE {
-        let end = (0..=SENTENCE).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        text.truncate(end);
-    }
+    text.truncate(text.floor_char_boundary(SENTENCE));
     text
 }
 

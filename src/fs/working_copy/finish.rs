@@ -49,19 +49,8 @@ impl WorkingCopy {
             let data = contents.get(&row.ino).cloned();
             (!kept).then_some(BlobUse { sha256, size: row.size, data })
         });
-        let mut blobs: Vec<BlobUse> = unsaved.collect();
-        // Of equal hashes one with its bytes comes first and is the one that stays.
-        blobs.sort_by_key(|blob| (blob.sha256, blob.data.is_none()));
-        blobs.dedup_by_key(|blob| blob.sha256);
-        let highest = delta.inodes.iter().map(|row| row.ino).max().unwrap_or(0);
-        ChangeSet {
-            next_ino: self.first_ino.max(highest + 1),
-            entries: after.entries(),
-            bytes: after.bytes(),
-            changed: delta.changed(&self.base, after),
-            delta,
-            blobs,
-        }
+        let blobs = unsaved.collect();
+        ChangeSet::of(&self.base, after, self.first_ino, delta, blobs)
     }
 
     /// Gives every file that was written its hash; returns the contents held.

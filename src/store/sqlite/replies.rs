@@ -14,10 +14,10 @@ pub(super) async fn kept(db: &Db, id: SandboxId, key: &str) -> StoreResult<Optio
     let sql = "SELECT request, version, head, reply FROM kept_replies WHERE sandbox_id = ?1 AND key = ?2";
     let rows = db.rows(SHORT, query(sql).bind(id.0).bind(key)).await.map_err(Failure::of_repeatable)?;
     let read = |row: &sqlx::sqlite::SqliteRow| {
-        let request: Vec<u8> = row.try_get("request").map_err(decoding)?;
-        let request = request.try_into().map_err(|_| Failure::Inconsistent("a hash of no known size".into()));
+        let request: &[u8] = row.try_get("request").map_err(decoding)?;
+        let request = Sha256::from_slice(request);
         Ok(Kept {
-            request: Sha256(request?),
+            request: request.ok_or_else(|| Failure::Inconsistent("a hash of no known size".into()))?,
             version: row.try_get("version").map_err(decoding)?,
             head: Head(row.try_get("head").map_err(decoding)?),
             reply: row.try_get("reply").map_err(decoding)?,

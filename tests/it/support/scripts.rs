@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use sqlfs::clock;
-use sqlfs::exec::host::{NoHost, Permissions};
+use sqlfs::exec::host::{Host, Permissions, Question, Reply};
 use sqlfs::exec::{
     BashInterpreter, Captured, Control, Ended, Interpreter, Job, Output, ProcessInterpreter, Workers,
 };
@@ -31,6 +31,16 @@ impl Contents {
 impl ContentSource for Contents {
     fn read(&self, sha256: &Sha256, _size: u64) -> Result<Bytes, ContentUnavailable> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).get(sha256).cloned().ok_or(ContentUnavailable)
+    }
+}
+
+/// A host that has nothing to give.
+struct NoHost;
+
+#[async_trait::async_trait]
+impl Host for NoHost {
+    async fn ask(&self, _question: Question) -> Reply {
+        Reply::Refused("there is no server behind this script".to_owned())
     }
 }
 
