@@ -26,7 +26,7 @@ use serde_json::json;
 
 use crate::support::http::send;
 use crate::support::redis::{Redis, shared_url};
-use rig::{CALM, Fleet, LEASE, MODES, QUICK, bounded, exec_within, load};
+use rig::{CALM, Fleet, LEASE, MODES, QUICK, begun, bounded, exec_within, load};
 use traces::Injected;
 
 #[tokio::test]
@@ -39,6 +39,13 @@ async fn writers_on_two_replicas_count_exactly() {
         assert_eq!((history.refused(), history.unknown()), (vec![], 0), "{mode:?}");
         let tokens = history.check(fleet.api(1), &id).await;
         assert_eq!(tokens, history.done(), "{mode:?}: all under a lease");
+        // Whether a writer of that load had to wait is chance; this one has to.
+        let live = begun(fleet.api(0), &id, "sleep 60").await;
+        let (api, waiter) = (fleet.api(1).clone(), id.clone());
+        let other = tokio::spawn(async move { api.stdout(&waiter, "ls half || echo none").await });
+        fleet.until_waiting(&id, 1, Duration::from_secs(10)).await;
+        drop(live);
+        assert_eq!(other.await.expect("the other"), "none\n", "{mode:?}");
         let seen = fleet.traces.check(Injected::Nothing);
         assert!(seen.handovers > 0 && seen.waits > 0, "{mode:?}: {seen:?}");
     }

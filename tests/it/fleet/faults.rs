@@ -112,24 +112,13 @@ async fn a_client_that_hangs_up_leaves_the_queue_in_redis_at_once() {
     let fleet = Fleet::start(2, &shared_url(), CALM, &[]).await;
     let id = fleet.api(0).create().await;
     let live = begun(fleet.api(0), &id, "sleep 60").await;
-    let waiting = {
-        let (redis, marks) = (fleet.redis().await, key(&id).wait());
-        move |expected: usize| {
-            let (redis, marks) = (redis.clone(), marks.clone());
-            async move {
-                let mut count = redis::cmd("HLEN");
-                let count: usize = count.arg(&marks).query_async(&mut redis.clone()).await.expect("Redis");
-                (count == expected).then_some(())
-            }
-        }
-    };
     let path = format!("/v1/sandboxes/{id}/exec-sync");
     let request = fleet.api(1).raw_post(&path, &json!({"script": "echo x > never"}));
     let socket = hang_up(fleet.replica(1).addr(), &request).await;
-    eventually("replica 1 waits in Redis", Duration::from_secs(10), || waiting(1)).await;
+    fleet.until_waiting(&id, 1, Duration::from_secs(10)).await;
     drop(socket);
     // The mark would stand for another 1.2 s, and its key for 4.8.
-    eventually("its mark is gone", Duration::from_secs(1), || waiting(0)).await;
+    fleet.until_waiting(&id, 0, Duration::from_secs(1)).await;
     drop(live);
     exec_within(fleet.api(1), &id, "ls", SLACK, "").await;
     fleet.traces.check(Injected::Nothing);

@@ -152,6 +152,17 @@ impl Fleet {
         })
         .await;
     }
+
+    /// Waits until so many replicas wait for the lease of a sandbox.
+    pub async fn until_waiting(&self, id: &str, replicas: usize, within: Duration) {
+        let (redis, marks) = (self.redis().await, key(id).wait());
+        eventually(&format!("{replicas} wait in Redis"), within, || async {
+            let count: usize =
+                redis::cmd("HLEN").arg(&marks).query_async(&mut redis.clone()).await.expect("Redis");
+            (count == replicas).then_some(())
+        })
+        .await;
+    }
 }
 
 /// The lease's keys of a sandbox.
