@@ -17,6 +17,7 @@ mod errors;
 mod file_system;
 mod hooks;
 mod limits;
+pub(crate) mod python;
 mod script;
 mod tee;
 mod umask;
