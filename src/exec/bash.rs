@@ -16,6 +16,7 @@ mod engine;
 mod errors;
 mod file_system;
 mod hooks;
+mod library;
 mod limits;
 pub(crate) mod python;
 mod script;

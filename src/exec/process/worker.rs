@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::contents::{Inbox, WorkerContents};
-use super::guards::{self, Closed};
+use super::guards::{self, Closed, Mappings};
 use super::memory::Memory;
 use super::outbox::Outbox;
 use super::priority;
@@ -56,10 +56,11 @@ fn begin(python: bool) -> io::Result<ExitCode> {
     let memory = Arc::new(Memory::open()?);
     // Before there are threads and before anything of a sandbox is here.
     let inbox = Arc::new(Inbox::new(data.try_clone()?));
+    let mappings = if python { Mappings::Copies } else { Mappings::Anonymous };
     if python {
         python::warm_up().map_err(io::Error::other)?;
     }
-    let closed = guards::close().map_err(io::Error::other)?;
+    let closed = guards::close(mappings).map_err(io::Error::other)?;
     let outbox = Arc::new(Outbox::new(data));
     let current = Current::default();
     let (finished, result) = mpsc::channel();

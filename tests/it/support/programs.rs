@@ -63,7 +63,7 @@ pub fn difference(ours: &str, theirs: &str) -> String {
 /// with those that print or exit otherwise than on this machine.
 pub async fn all_print_what_this_machine_prints(api: &Api, language: &str) {
     let mut wrong = Vec::new();
-    for (name, script) in scripts(language) {
+    for (name, script) in scripts(&format!("programs/{language}")) {
         let ours = api.exec(&with(api, language).await, &script).await;
         let (stdout, exit) = {
             let script = script.clone();

@@ -118,6 +118,9 @@ impl Builtin for Python {
             Ok(place) => place,
             Err(without) => return Ok(without),
         };
+        let args = python::command_line(ctx.args);
+        let mut ctx: BuiltinContext<'_> = ctx;
+        ctx.args = &args;
         let ran = self.python.execute(ctx).await;
         place.leave().await;
         ran

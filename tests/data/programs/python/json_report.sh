@@ -9,7 +9,7 @@ print(json.dumps(people, ensure_ascii=False, separators=(",", ":")))
 old = [p["name"] for p in people if p["age"] > 30]
 print(old, sum(p["age"] for p in people) / len(people))
 try:
-    json.loads('{"a": 1,}')
+    json.loads('{"a": 1 2}')
 except json.JSONDecodeError as e:
     print("bad json at", e.lineno, e.colno)
 with open("out.json", "w") as f:

@@ -16,7 +16,7 @@ except FileExistsError as e:
 try:
     open("nodir/f", "w")
 except FileNotFoundError as e:
-    print(e)
+    print(e.strerror, e.filename)
 try:
     open("f.txt").write("x")
 except Exception as e:

@@ -19,6 +19,6 @@ class P(NamedTuple):
 T = TypeVar("T")
 class Box(Generic[T]):
     def __init__(self, v: T): self.v = v
-print(get_type_hints(P), Box[int], Optional[int], list[dict[str, int]], int | None, P(1))
+print(get_type_hints(P), Box[int], list[dict[str, int]], int | None, P(1))
 if (n := len("walrus")) > 3: print(n)
 PY

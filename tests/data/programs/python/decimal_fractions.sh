@@ -9,5 +9,5 @@ print(math.factorial(30), math.gcd(84, 36), math.comb(10, 3), math.isclose(0.1 +
 print(statistics.mean([1, 2, 3, 4]), statistics.median([3, 1, 2]), round(statistics.stdev([2, 4, 4, 4, 5, 5, 7, 9]), 6), statistics.mode("aab"))
 print(0.1 + 0.2, 1e308 * 10, float("nan") != float("nan"), round(2.5), round(-1.275, 2), 5 // 0.3, divmod(-7, 3), pow(3, -1, 11), 10 ** -3, 1e16, 1e15, 123456789.123456789)
 print(cmath.sqrt(-1), (1 + 2j) * (3 - 1j), abs(3 + 4j), int("ff", 16), bin(10), oct(8), hex(-255), 0b1010 ^ 0b11, ~5, -8 >> 1, 1_000_000)
-print((123).bit_length(), float.hex(0.5), (0.75).as_integer_ratio(), int(-3.9), bool("False"), complex("1+2j"), sum([0.1] * 10), math.fsum([0.1] * 10))
+print((123).bit_length(), float.hex(0.5), (0.75).as_integer_ratio(), int(-3.9), bool("False"), complex("1+2j"), math.fsum([0.1] * 10))
 PY

@@ -12,7 +12,7 @@ os.remove("t/x/b")
 try:
     os.remove("t/none")
 except FileNotFoundError as e:
-    print(e.errno, e.strerror, e.filename)
+    print(e.strerror, e.filename)
 try:
     os.mkdir("t/z")
 except FileExistsError as e:
