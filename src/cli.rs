@@ -71,13 +71,22 @@ enum Command {
     /// Run scripts for a server that started this process
     #[cfg(target_os = "linux")]
     #[command(hide = true)]
-    Worker,
+    Worker(WorkerArgs),
     /// Delete old versions, deleted sandboxes and contents that nothing names
     Gc,
     /// Try to get out of a worker's guards
     #[cfg(all(target_os = "linux", debug_assertions))]
     #[command(hide = true)]
     WorkerProbe(worker_probe::WorkerProbeArgs),
+}
+
+/// How a worker process is started.
+#[cfg(target_os = "linux")]
+#[derive(Clone, Copy, Debug, Args)]
+pub struct WorkerArgs {
+    /// Its scripts may run Python
+    #[arg(long)]
+    python: bool,
 }
 
 /// Which server, and as whom.
@@ -157,8 +166,8 @@ pub fn main() -> ExitCode {
     let command = Cli::parse().command.unwrap_or(Command::Serve);
     // Before anything is read or opened: it has no configuration.
     #[cfg(target_os = "linux")]
-    if matches!(command, Command::Worker) {
-        return app::worker().unwrap_or_else(|why| fail(&CliError::new(why)));
+    if let Command::Worker(args) = command {
+        return app::worker(args.python).unwrap_or_else(|why| fail(&CliError::new(why)));
     }
     match start(command) {
         Ok(code) => ExitCode::from(code),
@@ -190,7 +199,7 @@ fn fail(error: &CliError) -> ExitCode {
 async fn run(command: Command, config: Arc<Config>) -> Result<u8, CliError> {
     match command {
         #[cfg(target_os = "linux")]
-        Command::Worker => Err(CliError::new("a worker has no configuration")),
+        Command::Worker(_) => Err(CliError::new("a worker has no configuration")),
         Command::Serve => app::serve(config).await.map(|()| 0).map_err(CliError::from),
         Command::Exec(args) => exec::exec(&config, args).await,
         Command::Ls(args) => files::ls(&config, args).await.map(|()| 0),

@@ -14,11 +14,14 @@ pub struct WorkerProbeArgs {
     /// A probe's name; `list`, `hold`, or something that a closed process can do
     name: String,
     /// Without the guards
-    #[arg(long, conflicts_with = "layers")]
+    #[arg(long, conflicts_with_all = ["layers", "python"])]
     open: bool,
     /// With the guards of a kernel that filters no system calls
     #[arg(long)]
     layers: bool,
+    /// With the guards of a worker that runs Python
+    #[arg(long, conflicts_with = "layers")]
+    python: bool,
     #[arg(long, default_value = ".")]
     folder: PathBuf,
     #[arg(long, default_value_t = 0)]
@@ -38,9 +41,10 @@ const NOT_READY: u8 = 3;
 
 /// Runs a probe. Prints `reached` (exit code 0) or `refused: ERRNO` (exit code 1).
 pub fn run(args: WorkerProbeArgs) -> Result<u8, CliError> {
-    let guards = match (args.open, args.layers) {
-        (true, _) => Guards::Open,
-        (_, true) => Guards::Layers,
+    let guards = match (args.open, args.layers, args.python) {
+        (true, ..) => Guards::Open,
+        (_, true, _) => Guards::Layers,
+        (.., true) => Guards::ClosedWithPython,
         _ => Guards::Closed,
     };
     let close = || probe::close(guards).map_err(|error| CliError::Failed(error, NOT_READY));

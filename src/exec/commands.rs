@@ -39,6 +39,7 @@ mod seq;
 mod sqlite3;
 mod stat;
 mod tac;
+mod tar;
 mod transfer;
 mod unzip;
 mod versions;
@@ -115,6 +116,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("sqlite3", sqlite3::run),
     ("stat", stat::run),
     ("tac", tac::run),
+    ("tar", tar::run),
     ("unxz", xz::unxz),
     ("unzip", unzip::run),
     ("wc", wc::run),
@@ -128,7 +130,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
 pub(crate) fn reads_lent(name: &str) -> bool {
     matches!(
         name,
-        "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "stat" | "tac" | "wc"
+        "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "stat" | "tac" | "tar" | "wc"
     )
 }
 

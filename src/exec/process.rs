@@ -94,7 +94,7 @@ impl ProcessInterpreter {
     pub fn new(workers: Workers) -> Self {
         let prepare = Prepare { quota: workers.quota, memory: workers.memory };
         let pool = Pool::new(workers.program, prepare, workers.waiting);
-        pool.refill();
+        pool.refill(false);
         let short = if priority::can_restore() { SHORT } else { SHORT_FOR_GOOD };
         Self { places: Arc::new(Semaphore::new(workers.running.max(1))), pool, short, behind: Arc::default() }
     }
@@ -108,7 +108,7 @@ impl Interpreter for ProcessInterpreter {
         let ready = async {
             // The semaphore is never closed.
             let place = self.places.clone().acquire_owned().await.expect("an open semaphore");
-            (place, self.pool.take(&job.caller, job.sandbox).await)
+            (place, self.pool.take(&job.caller, job.sandbox, job.permissions.python).await)
         };
         let (place, warm) = tokio::select! {
             biased;

@@ -130,3 +130,39 @@ async fn unknown_commands_and_options_are_warned_of() {
     let many = warned("for i in {1..50}; do no$i 2>/dev/null; done; true").await;
     assert_eq!(many.len(), 20, "warnings have a limit: {many:?}");
 }
+
+#[tokio::test]
+async fn tar_is_gnus() {
+    let long = "d/".to_owned() + &"n".repeat(120);
+    let setup = format!(
+        "mkdir -p d/e x; seq 100 >d/f; printf 'a\\0\\377' >d/e/bin; echo '#!' >d/run; chmod 755 d/run; ln -s f d/l; ln d/f d/h; \
+         echo long >{long}; echo k >x/keep; printf '*.o\\nskip\\n' >pats; printf 'd/f\\nx\\n' >names"
+    );
+    let sorted = |list: &str| format!("{list} | sort");
+    let scripts = [
+        sorted("tar czf a.tgz d; tar tzf a.tgz") + "; rm -r d; tar xzf a.tgz; find d | sort; stat -c '%a %Y' d/run d/f; ls -i d/f d/h | cut -d' ' -f1 | uniq | wc -l; readlink d/l; rm a.tgz",
+        "for z in '' -z -J -j; do tar $z -cf a d; file=$(head -c 2 a | od -An -tx1); echo $z $file; tar -xOf a d/run; tar -tf a | wc -l; rm a; done".to_owned(),
+        "for n in a.tar a.tar.gz a.tgz a.tar.xz a.tbz2; do tar caf $n d/f; tar xf $n -O | cksum; rm $n; done; tar -cf - d/f | tar -tf -; tar c d/f | tar tv | cut -c1-10".to_owned(),
+        sorted("tar cf a.tar -C d f e -C ../x keep; tar tf a.tar") + "; mkdir o; tar xf a.tar -C o e/bin keep; find o | sort; tar xf a.tar nope; echo $?; rm a.tar",
+        "tar cf a.tar --exclude=e --exclude '*n' d x; tar tf a.tar | sort; tar cf a.tar -X pats -T names; tar tf a.tar | sort; tar cf a.tar --no-recursion d; tar tf a.tar; rm a.tar".to_owned(),
+        "tar cf a.tar d/f; tar rf a.tar x/keep; tar tf a.tar; tar tvf a.tar | sed 's/^\\(.\\{10\\}\\) [^ ]*/\\1/'; tar cvf a.tar d/f x; tar xvf a.tar; tar tf a.tar d/f; rm a.tar".to_owned(),
+        "tar cf a.tar d/e/bin; mkdir o; cd o; tar xf ../a.tar --strip-components=2; ls; cat bin | od -c; tar xf ../a.tar --strip 1; ls e; cd ..; rm a.tar".to_owned(),
+        "tar xf nope.tar; echo $?; echo text >t.tar; tar xf t.tar; echo $?; tar cf a.tar nope; echo $?; tar; echo $?; tar cf a.tar; echo $?; tar czf a.tgz d; head -c 100 a.tgz >b.tgz; tar xzf b.tgz >/dev/null; echo $?; rm -f a.tar *.tgz".to_owned(),
+        "tar cf a.tar d/f; echo changed >d/f; tar xkf a.tar; echo $?; cat d/f; tar xf a.tar; tail -1 d/f; tar xmf a.tar; tar cf b.tar -h d/l; tar tvf b.tar | cut -c1; rm *.tar".to_owned(),
+        "tar cf a.tar $PWD/d/run 2>e.txt; cat e.txt; tar tf a.tar | sed 's/.*d.run/ok/'; tar cPf a.tar $PWD/d/run; tar tPf a.tar | cut -c1; tar cf a.tar --remove-files x; ls -d x; rm a.tar e.txt".to_owned(),
+        "tar cf a.tar --mtime=@86400 d/f; tar tvf a.tar | grep -c 1970-01-02; tar -c -f a.tar d/f a.tar; tar tf a.tar; tar -tf a.tar --wildcards 'd/*'; rm a.tar; touch e; tar cf z.tar e; wc -c <z.tar; rm z.tar".to_owned(),
+    ];
+    let scripts: Vec<&str> = scripts.iter().map(String::as_str).collect();
+    compare(&setup, &scripts).await;
+}
+
+/// Headers of the kind that Python, npm and others write before a member.
+#[tokio::test]
+async fn tar_reads_extended_headers() {
+    let setup = "mkdir d; echo x >d/ünïcode; echo y >d/g";
+    let scripts = [
+        "tar --format=pax -cf a.tar d; tar tf a.tar | sort; tar xf a.tar -O | sort; rm a.tar",
+        "tar --format=ustar -cf a.tar d/g; tar tf a.tar; tar --format=gnu -cf a.tar d; tar tf a.tar | sort; rm a.tar",
+    ];
+    compare(setup, &scripts).await;
+}

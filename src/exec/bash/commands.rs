@@ -13,19 +13,19 @@ use super::file_system::nanoseconds;
 use crate::clock;
 use crate::exec::commands::fetch::Net;
 use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, reads_lent, wget, xargs};
-use crate::fs::{Errno, Kind, Stat};
+use crate::fs::{Errno, Kind, Quota, Stat};
 
 mod programs;
 
 /// Gives the engine our commands in place of its own.
-pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
+pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> BashBuilder {
     for &(name, run) in ALL {
         bash = bash.builtin(name, Box::new(Ours { stage: stage.clone(), name, run }));
     }
     for name in ["curl", "wget"] {
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
-    bash = programs::register(bash, stage);
+    bash = programs::register(bash, stage, quota);
     bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
 }
 

@@ -87,7 +87,7 @@ impl Engine {
             .env("HOME", HOME)
             .env("PATH", PATH)
             .cwd(PathBuf::from(cwd));
-        let bash = commands::register(bash, &stage);
+        let bash = commands::register(bash, &stage, &quota);
         let bash = tee::register(umask::register(bash, &stage), &stage);
         let bash = bash.command_resolver(Arc::new(Unknown(stage.clone()))).build();
         Self { bash, stage, cwd: cwd.to_owned(), quota }

@@ -45,6 +45,28 @@ pub(super) fn parse_to_number<'a>(args: &'a [String], specs: &[Spec]) -> Result<
     read(args, specs, End::OperandOrNumber)
 }
 
+/// Options and operands in the order in which they stand, operands without a letter: for
+/// commands that do as they read.
+pub(super) fn parse_in_order<'a>(
+    args: &'a [String],
+    specs: &[Spec],
+) -> Result<Vec<(Option<char>, Option<&'a str>)>, String> {
+    let mut all = Vec::new();
+    let mut rest = args;
+    while !rest.is_empty() {
+        let given = read(rest, specs, End::Operand)?;
+        all.extend(given.options.into_iter().map(|(letter, value)| (Some(letter), value)));
+        let Some((operand, after)) = given.operands.split_first() else { break };
+        all.push((None, Some(*operand)));
+        if given.words.last() == Some(&"--") {
+            all.extend(after.iter().map(|operand| (None, Some(*operand))));
+            break;
+        }
+        rest = &rest[rest.len() - after.len()..];
+    }
+    Ok(all)
+}
+
 /// Where the options end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {

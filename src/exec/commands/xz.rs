@@ -60,7 +60,7 @@ With no FILE, or when FILE is -, read standard input.
 const MOST_LEVEL: u32 = 6;
 
 /// Memory that unpacking may take: what a stream of level 9 needs.
-const UNPACK_KIB: u32 = 66 << 10;
+pub(super) const UNPACK_KIB: u32 = 66 << 10;
 
 struct Job<'a> {
     name: &'static str,
@@ -145,7 +145,8 @@ fn run(name: &'static str, call: &Call<'_>, unpack: bool, stdout: bool) -> Answe
     job.answer
 }
 
-fn packed(data: &[u8], level: u32) -> std::io::Result<Vec<u8>> {
+/// The data, packed.
+pub(super) fn packed(data: &[u8], level: u32) -> std::io::Result<Vec<u8>> {
     let mut options = XzOptions::with_preset(level);
     // A dictionary larger than the data serves nothing; 4 KiB is the format's least.
     let enough = u32::try_from(data.len().next_power_of_two()).unwrap_or(u32::MAX).max(4096);

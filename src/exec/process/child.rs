@@ -48,6 +48,8 @@ pub(super) struct Worker {
     pub(super) used: Duration,
     /// Guards that hold.
     pub(super) closed: Closed,
+    /// Its scripts may run Python.
+    pub(super) python: bool,
     process: Process,
 }
 
@@ -60,7 +62,12 @@ struct Process {
 
 impl Worker {
     /// Starts a process and waits until it can take scripts.
-    pub(super) async fn start(program: &Path, prepare: &Prepare, counts: Arc<Counts>) -> io::Result<Self> {
+    pub(super) async fn start(
+        program: &Path,
+        prepare: &Prepare,
+        python: bool,
+        counts: Arc<Counts>,
+    ) -> io::Result<Self> {
         let (data, its_data) = Pair::pair()?;
         let (orders, its_orders) = Pair::pair()?;
         let (last_words, its_last_words) = Pair::pair()?;
@@ -74,6 +81,7 @@ impl Worker {
         }
         command
             .arg("worker")
+            .args(python.then_some("--python"))
             .env_clear()
             .current_dir("/")
             .stdin(Stdio::from(OwnedFd::from(its_data)))
@@ -106,7 +114,7 @@ impl Worker {
         if thread <= 0 || !Path::new(&tasks).join(thread.to_string()).exists() {
             return Err(wire::bad("a worker named a thread that it does not have"));
         }
-        Ok(Self { line, orders: Orders(orders), thread, used, closed, process })
+        Ok(Self { line, orders: Orders(orders), thread, used, closed, python, process })
     }
 
     /// Ends the process at once and says what it died of, if it had died already.

@@ -20,6 +20,16 @@ pub(crate) struct Closed {
     pub(crate) seccomp: bool,
 }
 
+/// Which memory a closed process may map. Never code, and never memory that others see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mappings {
+    /// Memory of no file.
+    Anonymous,
+    /// Copies of files that are open already, too: every run of WebAssembly begins with one of
+    /// a snapshot that lies in a file in memory.
+    Copies,
+}
+
 /// Why a process could not be closed. It must not run scripts then.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GuardError {
@@ -57,12 +67,12 @@ pub(crate) fn close_inherited() -> Result<(), GuardError> {
 ///
 /// Afterwards it can use what is open, have memory, start threads, read clocks and end. It
 /// gets no new file descriptor. Every other system call fails with `EPERM`.
-pub(crate) fn close() -> Result<Closed, GuardError> {
+pub(crate) fn close(mappings: Mappings) -> Result<Closed, GuardError> {
     let landlock = close_without_seccomp()?;
     // What is open stays usable; nothing comes in, not even with a message.
     // (After Landlock, which needs a descriptor for a moment.)
     nothing_more("RLIMIT_NOFILE", libc::RLIMIT_NOFILE)?;
-    Ok(Closed { landlock, seccomp: seccomp::filter()? })
+    Ok(Closed { landlock, seccomp: seccomp::filter(mappings)? })
 }
 
 /// The layers that hold on a kernel without seccomp, but for the limit of descriptors: it

@@ -20,6 +20,9 @@ use crate::ids::{Caller, SandboxId};
 /// Workers that are made ahead.
 const SPARE: usize = 2;
 
+/// The same of those for Python, once a script needed one: they take longer to start.
+const SPARE_PYTHON: usize = 1;
+
 /// Processor time that a script may take to end after it was told to.
 const TO_END: Duration = Duration::from_millis(30);
 
@@ -58,11 +61,24 @@ pub(super) struct Counts {
 
 #[derive(Default)]
 struct Waiting {
-    spare: Vec<Worker>,
-    starting: usize,
+    plain: Ahead,
+    python: Ahead,
     /// The one that was used last is at the end.
     warm: Vec<Warm>,
     told: bool,
+}
+
+/// Workers of one kind that have served nobody.
+#[derive(Default)]
+struct Ahead {
+    ready: Vec<Worker>,
+    starting: usize,
+}
+
+impl Waiting {
+    fn ahead(&mut self, python: bool) -> &mut Ahead {
+        if python { &mut self.python } else { &mut self.plain }
+    }
 }
 
 impl Pool {
@@ -79,24 +95,30 @@ impl Pool {
         self.prepare.memory
     }
 
-    /// A worker for this caller, best one that has the sandbox's tree.
-    pub(super) async fn take(self: &Arc<Self>, caller: &Caller, sandbox: SandboxId) -> io::Result<Warm> {
-        if let Some(warm) = self.warm(caller, sandbox) {
+    /// A worker for this caller, best one that has the sandbox's tree; with `python`, one whose
+    /// scripts may run it.
+    pub(super) async fn take(
+        self: &Arc<Self>,
+        caller: &Caller,
+        sandbox: SandboxId,
+        python: bool,
+    ) -> io::Result<Warm> {
+        if let Some(warm) = self.warm(caller, sandbox, python) {
             return Ok(warm);
         }
-        let spare = self.waiting().spare.pop().filter(|worker| worker.line.is_quiet());
+        let spare = self.waiting().ahead(python).ready.pop().filter(|worker| worker.line.is_quiet());
         let worker = match spare {
             Some(worker) => worker,
-            None => self.start().await?,
+            None => self.start(python).await?,
         };
-        self.refill();
+        self.refill(python);
         Ok(Warm { worker, caller: caller.clone(), tree: None, scripts: 0 })
     }
 
-    fn warm(&self, caller: &Caller, sandbox: SandboxId) -> Option<Warm> {
+    fn warm(&self, caller: &Caller, sandbox: SandboxId, python: bool) -> Option<Warm> {
         loop {
             let mut waiting = self.waiting();
-            let of_caller = |warm: &Warm| warm.caller == *caller;
+            let of_caller = |warm: &Warm| warm.caller == *caller && warm.worker.python >= python;
             let has_tree = |warm: &Warm| warm.tree.as_ref().is_some_and(|(of, _)| *of == sandbox);
             let best = waiting.warm.iter().rposition(|warm| of_caller(warm) && has_tree(warm));
             let place = best.or_else(|| waiting.warm.iter().rposition(of_caller))?;
@@ -150,29 +172,32 @@ impl Pool {
     }
 
     /// Starts workers ahead, as far as they are missing.
-    pub(super) fn refill(self: &Arc<Self>) {
+    pub(super) fn refill(self: &Arc<Self>, python: bool) {
         let missing = {
             let mut waiting = self.waiting();
-            let missing = SPARE.saturating_sub(waiting.spare.len() + waiting.starting);
-            waiting.starting += missing;
+            let ahead = waiting.ahead(python);
+            let wanted = if python { SPARE_PYTHON } else { SPARE };
+            let missing = wanted.saturating_sub(ahead.ready.len() + ahead.starting);
+            ahead.starting += missing;
             missing
         };
         for _ in 0..missing {
             let pool = self.clone();
             tokio::spawn(async move {
-                let started = pool.start().await;
+                let started = pool.start(python).await;
                 let mut waiting = pool.waiting();
-                waiting.starting -= 1;
+                let ahead = waiting.ahead(python);
+                ahead.starting -= 1;
                 match started {
-                    Ok(worker) => waiting.spare.push(worker),
+                    Ok(worker) => ahead.ready.push(worker),
                     Err(error) => tracing::warn!(%error, "a worker process does not start"),
                 }
             });
         }
     }
 
-    async fn start(&self) -> io::Result<Worker> {
-        let worker = Worker::start(&self.program, &self.prepare, self.counts.clone()).await?;
+    async fn start(&self, python: bool) -> io::Result<Worker> {
+        let worker = Worker::start(&self.program, &self.prepare, python, self.counts.clone()).await?;
         let Closed { landlock, seccomp } = worker.closed;
         if (landlock.is_none() || !seccomp) && !std::mem::replace(&mut self.waiting().told, true) {
             tracing::warn!(?landlock, seccomp, "this kernel lacks guards that worker processes use");

@@ -4,7 +4,7 @@
 use std::ffi::CStr;
 use std::io;
 
-use super::guards::{self, GuardError};
+use super::guards::{self, GuardError, Mappings};
 
 mod files;
 mod kernel;
@@ -81,6 +81,8 @@ pub enum Guards {
     Layers,
     /// As a worker.
     Closed,
+    /// As a worker that runs Python.
+    ClosedWithPython,
 }
 
 /// Closes what the process inherited, and says how many descriptors are open then.
@@ -95,7 +97,8 @@ pub fn close(guards: Guards) -> Result<String, String> {
     let closed: Result<String, GuardError> = match guards {
         Guards::Open => Ok("open".to_owned()),
         Guards::Layers => guards::close_without_seccomp().map(|level| format!("landlock: {level:?}")),
-        Guards::Closed => guards::close().map(|closed| format!("{closed:?}")),
+        Guards::Closed => guards::close(Mappings::Anonymous).map(|closed| format!("{closed:?}")),
+        Guards::ClosedWithPython => guards::close(Mappings::Copies).map(|closed| format!("{closed:?}")),
     };
     closed.map_err(|error| error.to_string())
 }

@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::contents::{Inbox, WorkerContents};
-use super::guards::{self, Closed};
+use super::guards::{self, Closed, Mappings};
 use super::memory::Memory;
 use super::outbox::Outbox;
 use super::priority;
 use super::wire::{self, Ended, Ending, Kind, ORDER, Order, Prepare, Ready, Run, Script, TreeUpdate};
-use crate::exec::bash::{prepare, run_here};
+use crate::exec::bash::{prepare, python, run_here};
 use crate::exec::host::{Host, Question, Reply};
 use crate::exec::pool::{STACK_BYTES, Seat};
 use crate::exec::stop::{Cause, Stop};
@@ -40,22 +40,27 @@ struct Running {
 
 type Current = Arc<Mutex<Running>>;
 
-/// Runs scripts until the server closes the sockets. The error says why it cannot.
-pub fn main() -> Result<ExitCode, String> {
+/// Runs scripts until the server closes the sockets; with `python`, ones that may run Python.
+/// The error says why it cannot.
+pub fn main(python: bool) -> Result<ExitCode, String> {
     // The messages of panics may hold what scripts hold. The runtime's own last words
     // (stack, allocation) are not among them: the server looks for these.
     std::panic::set_hook(Box::new(|_| {}));
-    begin().map_err(|error| format!("this is no command for people; a server starts it: {error}"))
+    begin(python).map_err(|error| format!("this is no command for people; a server starts it: {error}"))
 }
 
-fn begin() -> io::Result<ExitCode> {
+fn begin(python: bool) -> io::Result<ExitCode> {
     guards::close_inherited().map_err(io::Error::other)?;
     let data = socket(&io::stdin())?;
     let mut orders = socket(&io::stdout())?;
     let memory = Arc::new(Memory::open()?);
     // Before there are threads and before anything of a sandbox is here.
     let inbox = Arc::new(Inbox::new(data.try_clone()?));
-    let closed = guards::close().map_err(io::Error::other)?;
+    let mappings = if python { Mappings::Copies } else { Mappings::Anonymous };
+    if python {
+        python::warm_up().map_err(io::Error::other)?;
+    }
+    let closed = guards::close(mappings).map_err(io::Error::other)?;
     let outbox = Arc::new(Outbox::new(data));
     let current = Current::default();
     let (finished, result) = mpsc::channel();

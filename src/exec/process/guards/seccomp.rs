@@ -12,6 +12,8 @@ use seccompiler::SeccompCmpArgLen::{Dword, Qword};
 use seccompiler::SeccompCmpOp::{Eq, MaskedEq};
 use seccompiler::{BackendError, BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule};
 
+use super::Mappings;
+
 #[cfg(target_arch = "aarch64")]
 const ARCH: seccompiler::TargetArch = seccompiler::TargetArch::aarch64;
 #[cfg(target_arch = "x86_64")]
@@ -116,12 +118,14 @@ fn bits(flags: i32) -> u64 {
     u64::from(flags.cast_unsigned())
 }
 
-fn rules() -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
+fn rules(mappings: Mappings) -> Result<BTreeMap<c_long, Vec<SeccompRule>>, BackendError> {
     let mut rules: BTreeMap<_, _> = FREE.iter().map(|call| (*call, Vec::new())).collect();
     let no_code = |argument| masked(argument, bits(libc::PROT_EXEC), 0);
-    // Memory of no file, never code.
-    let anonymous = masked(3, bits(libc::MAP_ANONYMOUS), bits(libc::MAP_ANONYMOUS))?;
-    rules.insert(libc::SYS_mmap, vec![SeccompRule::new(vec![no_code(2)?, anonymous])?]);
+    let mapped = match mappings {
+        Mappings::Anonymous => masked(3, bits(libc::MAP_ANONYMOUS), bits(libc::MAP_ANONYMOUS))?,
+        Mappings::Copies => masked(3, bits(libc::MAP_TYPE), bits(libc::MAP_PRIVATE))?,
+    };
+    rules.insert(libc::SYS_mmap, vec![SeccompRule::new(vec![no_code(2)?, mapped])?]);
     rules.insert(libc::SYS_mprotect, vec![SeccompRule::new(vec![no_code(2)?])?]);
     rules.insert(libc::SYS_madvise, one_of(2, &ADVICE)?);
     let thread = masked(0, !bits(THREAD) | bits(libc::CLONE_THREAD), bits(libc::CLONE_THREAD))?;
@@ -147,7 +151,7 @@ fn errno(errno: i32) -> SeccompAction {
 }
 
 /// Filters the system calls of the process for good. `false` where the kernel cannot.
-pub(in crate::exec::process) fn filter() -> Result<bool, seccompiler::Error> {
+pub(in crate::exec::process) fn filter(mappings: Mappings) -> Result<bool, seccompiler::Error> {
     if !available() {
         return Ok(false);
     }
@@ -155,7 +159,7 @@ pub(in crate::exec::process) fn filter() -> Result<bool, seccompiler::Error> {
     // clone, but on ENOSYS alone. A filter has one answer, so this takes a second one.
     let clone3 = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
     let clone3 = SeccompFilter::new(clone3, SeccompAction::Allow, errno(libc::ENOSYS), ARCH)?;
-    let calls = SeccompFilter::new(rules()?, errno(libc::EPERM), SeccompAction::Allow, ARCH)?;
+    let calls = SeccompFilter::new(rules(mappings)?, errno(libc::EPERM), SeccompAction::Allow, ARCH)?;
     for filter in [clone3, calls] {
         let program: BpfProgram = filter.try_into()?;
         // There is one thread; should there ever be another, it is closed or this fails.

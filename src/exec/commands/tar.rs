@@ -1,0 +1,285 @@
+//! `tar`, as of GNU tar 1.34: archives in the formats that Python, npm and GNU write, packed by
+//! gzip, xz or bzip2. Left out: `-u`, `-d`, `-A`, `--delete`, `--transform`, several volumes,
+//! incremental archives.
+
+use super::options::{self, HELP, Spec, Takes, VERSION};
+use super::{Answer, Call};
+
+mod add;
+mod pack;
+mod take;
+
+use pack::Packing;
+
+const EXCLUDE: char = '\u{10}';
+const STRIP: char = '\u{11}';
+const NO_RECURSION: char = '\u{12}';
+const MTIME: char = '\u{13}';
+const REMOVE: char = '\u{14}';
+const TOTALS: char = '\u{15}';
+/// What is so here in any case, or means nothing here.
+const IGNORED: char = '\u{16}';
+
+const SPECS: &[Spec] = &[
+    ('c', "create", Takes::Nothing),
+    ('x', "extract", Takes::Nothing),
+    ('x', "get", Takes::Nothing),
+    ('t', "list", Takes::Nothing),
+    ('r', "append", Takes::Nothing),
+    ('f', "file", Takes::Argument),
+    ('C', "directory", Takes::Argument),
+    ('v', "verbose", Takes::Nothing),
+    ('z', "gzip", Takes::Nothing),
+    ('z', "gunzip", Takes::Nothing),
+    ('J', "xz", Takes::Nothing),
+    ('j', "bzip2", Takes::Nothing),
+    ('a', "auto-compress", Takes::Nothing),
+    ('O', "to-stdout", Takes::Nothing),
+    ('k', "keep-old-files", Takes::Nothing),
+    ('m', "touch", Takes::Nothing),
+    ('h', "dereference", Takes::Nothing),
+    ('P', "absolute-names", Takes::Nothing),
+    ('T', "files-from", Takes::Argument),
+    ('X', "exclude-from", Takes::Argument),
+    (EXCLUDE, "exclude", Takes::Argument),
+    (STRIP, "strip-components", Takes::Argument),
+    (NO_RECURSION, "no-recursion", Takes::Nothing),
+    (MTIME, "mtime", Takes::Argument),
+    (REMOVE, "remove-files", Takes::Nothing),
+    (TOTALS, "totals", Takes::Nothing),
+    (IGNORED, "wildcards", Takes::Nothing),
+    (IGNORED, "overwrite", Takes::Nothing),
+    (IGNORED, "no-same-owner", Takes::Nothing),
+    (IGNORED, "same-owner", Takes::Nothing),
+    (IGNORED, "no-same-permissions", Takes::Nothing),
+    (IGNORED, "numeric-owner", Takes::Nothing),
+    (IGNORED, "owner", Takes::Argument),
+    (IGNORED, "group", Takes::Argument),
+    (IGNORED, "sort", Takes::Argument),
+    (IGNORED, "format", Takes::Argument),
+    (IGNORED, "warning", Takes::Argument),
+    (IGNORED, "exclude-vcs", Takes::Nothing),
+    ('p', "preserve-permissions", Takes::Nothing),
+    ('w', "", Takes::Nothing),
+    (HELP, "help", Takes::Nothing),
+    (VERSION, "version", Takes::Nothing),
+];
+
+const USAGE: &str = "\
+Usage: tar [OPTION...] [FILE]...
+Examples:
+  tar -cf archive.tar foo bar  # Create archive.tar from files foo and bar.
+  tar -tvf archive.tar         # List all files in archive.tar verbosely.
+  tar -xf archive.tar          # Extract all files from archive.tar.
+
+  -c, -x, -t, -r     create, extract, list, append to an archive without compression
+  -f, --file=ARCHIVE   its name; - or none: standard input or output
+  -z, -J, -j, -a     compress by gzip, xz, bzip2, or as the name of the archive says
+  -C, --directory=DIR  change to DIR for the names that follow
+  -v                 name what is done
+  -O, --to-stdout    extract to standard output
+  -k                 do not replace files
+  -m                 do not extract times of change
+  -h                 follow symbolic links
+  -P                 keep slashes at the beginning of names
+  -T, -X FILE        take names, or patterns of names to leave out, from FILE
+  --exclude=PATTERN --strip-components=N --no-recursion --mtime=@SECONDS --remove-files
+";
+
+/// What a call of tar is to do.
+struct Plan<'a> {
+    archive: &'a str,
+    packing: Packing,
+    verbose: usize,
+    to_stdout: bool,
+    keep: bool,
+    touch: bool,
+    follow: bool,
+    absolute: bool,
+    recursive: bool,
+    remove: bool,
+    strip: usize,
+    mtime: Option<i64>,
+    exclude: Vec<String>,
+    /// Names of members, each with the directory that it is in.
+    names: Vec<(String, String)>,
+    /// Where members are extracted to.
+    dir: String,
+}
+
+/// A call that is under way.
+struct Job<'a> {
+    call: &'a Call<'a>,
+    plan: Plan<'a>,
+    answer: Answer,
+    /// That names lost their first slash was said.
+    told: bool,
+}
+
+/// Runs it.
+pub(super) fn run(call: &Call<'_>) -> Answer {
+    let args = dashed(call.args);
+    let mut answer = Answer::default();
+    let (action, plan) = match read(call, &args, &mut answer) {
+        Ok(Some(read)) => read,
+        Ok(None) => return answer,
+        Err(message) => {
+            answer.complain(2, format!("tar: {message}"));
+            answer.complain(2, "Try 'tar --help' or 'tar --usage' for more information.");
+            return answer;
+        }
+    };
+    let mut job = Job { call, plan, answer, told: false };
+    match action {
+        'c' | 'r' => job.add(action == 'r'),
+        _ => job.take(action == 't'),
+    }
+    let told = [&b"exiting now\n"[..], b"more information.\n"];
+    if job.answer.exit != 0 && !told.iter().any(|end| job.answer.stderr.ends_with(end)) {
+        job.complain("Exiting with failure status due to previous errors");
+    }
+    job.answer
+}
+
+/// `tar czf a.tgz d` is `tar -c -z -f a.tgz d`: each letter of the first word that takes an
+/// argument takes one of the next words.
+fn dashed(args: &[String]) -> Vec<String> {
+    let Some(first) = args.first().filter(|first| !first.is_empty() && !first.starts_with('-')) else {
+        return args.to_vec();
+    };
+    let mut rest = args[1..].iter();
+    let mut all = Vec::new();
+    for letter in first.chars() {
+        all.push(format!("-{letter}"));
+        if SPECS.iter().any(|(known, _, takes)| *known == letter && *takes == Takes::Argument) {
+            all.extend(rest.next().cloned());
+        }
+    }
+    all.extend(rest.cloned());
+    all
+}
+
+/// The words, understood. `None`: there was only something to print.
+fn read<'a>(
+    call: &Call<'_>,
+    args: &'a [String],
+    answer: &mut Answer,
+) -> Result<Option<(char, Plan<'a>)>, String> {
+    let mut plan = Plan {
+        archive: "-",
+        packing: Packing::None,
+        verbose: 0,
+        to_stdout: false,
+        keep: false,
+        touch: false,
+        follow: false,
+        absolute: false,
+        recursive: true,
+        remove: false,
+        strip: 0,
+        mtime: None,
+        exclude: Vec::new(),
+        names: Vec::new(),
+        dir: call.cwd.to_owned(),
+    };
+    let (mut action, mut auto) = (None, false);
+    let lines = |file: &str| -> Result<Vec<String>, String> {
+        let data = call.read(file).map_err(|errno| format!("{file}: Cannot open: {errno}"))?;
+        Ok(String::from_utf8_lossy(&data).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+    };
+    let given = options::parse_in_order(args, SPECS)?;
+    for (letter, value) in given {
+        let text = value.unwrap_or_default();
+        match letter {
+            None => plan.names.push((plan.dir.clone(), text.to_owned())),
+            Some('C') => plan.dir = super::absolute(&plan.dir, text),
+            Some('T') => {
+                let dir = plan.dir.clone();
+                plan.names.extend(lines(text)?.into_iter().map(|name| (dir.clone(), name)));
+            }
+            Some(letter @ ('c' | 'x' | 't' | 'r')) => {
+                if action.is_some_and(|action| action != letter) {
+                    return Err("You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option".into());
+                }
+                action = Some(letter);
+            }
+            Some('f') => plan.archive = text,
+            Some('v') => plan.verbose += 1,
+            Some('z') => plan.packing = Packing::Gzip,
+            Some('J') => plan.packing = Packing::Xz,
+            Some('j') => plan.packing = Packing::Bzip2,
+            Some('a') => auto = true,
+            Some('O') => plan.to_stdout = true,
+            Some('k') => plan.keep = true,
+            Some('m') => plan.touch = true,
+            Some('h') => plan.follow = true,
+            Some('P') => plan.absolute = true,
+            Some('X') => plan.exclude.extend(lines(text)?),
+            Some(EXCLUDE) => plan.exclude.push(text.trim_end_matches('/').to_owned()),
+            Some(STRIP) => {
+                plan.strip = text.parse().map_err(|_| format!("{text}: Invalid number of elements"))?;
+            }
+            Some(NO_RECURSION) => plan.recursive = false,
+            Some(MTIME) => {
+                let seconds = text.strip_prefix('@').and_then(|seconds| seconds.parse::<i64>().ok());
+                let date = || {
+                    let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
+                    Some(day.and_hms_opt(0, 0, 0)?.and_utc().timestamp())
+                };
+                let wrong = || format!("--mtime takes @SECONDS or YYYY-MM-DD here, not '{text}'");
+                plan.mtime = Some(seconds.or_else(date).ok_or_else(wrong)?);
+            }
+            Some(REMOVE) => plan.remove = true,
+            Some(HELP) => {
+                answer.stdout.extend_from_slice(USAGE.as_bytes());
+                return Ok(None);
+            }
+            Some(VERSION) => {
+                answer.stdout.extend_from_slice(b"tar (GNU tar) 1.34, as far as it goes here\n");
+                return Ok(None);
+            }
+            Some(_) => {}
+        }
+    }
+    let missing = "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options";
+    let action = action.ok_or(missing)?;
+    if auto && action == 'c' {
+        plan.packing = Packing::of_name(plan.archive);
+    }
+    Ok(Some((action, plan)))
+}
+
+impl Job<'_> {
+    fn complain(&mut self, line: &str) {
+        self.answer.complain(2, format!("tar: {line}"));
+    }
+
+    /// What went wrong with the archive itself: nothing more can be done.
+    fn give_up(&mut self, line: &str) {
+        self.complain(line);
+        self.answer.complain(2, "tar: Error is not recoverable: exiting now");
+    }
+
+    /// The name of a member, without what would lead out of a directory.
+    fn inside(&mut self, name: &str) -> String {
+        if self.plan.absolute || !name.starts_with('/') {
+            return name.to_owned();
+        }
+        if !std::mem::replace(&mut self.told, true) {
+            let line = "tar: Removing leading `/' from member names\n";
+            self.answer.stderr.extend_from_slice(line.as_bytes());
+        }
+        name.trim_start_matches('/').to_owned()
+    }
+
+    /// Whether a pattern leaves out a name, or a directory that it is in. Stars match slashes.
+    fn is_left_out(&self, name: &str) -> bool {
+        let plain = name.trim_end_matches('/');
+        let tails = || plain.match_indices('/').map(|(at, _)| &plain[at + 1..]).chain([plain]);
+        let heads = |tail: &str, pattern: &str| {
+            let ends = tail.match_indices('/').map(|(at, _)| at).chain([tail.len()]);
+            ends.into_iter().any(|end| super::glob::matches(pattern, &tail[..end]))
+        };
+        self.plan.exclude.iter().any(|pattern| tails().any(|tail| heads(tail, pattern)))
+    }
+}
