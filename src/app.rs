@@ -132,6 +132,7 @@ fn interpreter(config: &Config, quota: Quota) -> Arc<dyn Interpreter> {
                 program: crate::exec::Workers::THIS_PROGRAM.into(),
                 running: config.max_concurrent_execs,
                 waiting: config.max_idle_workers,
+                waiting_python: config.max_concurrent_python.min(config.max_idle_workers),
                 quota,
                 memory: config.worker_memory_bytes,
             }))

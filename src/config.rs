@@ -194,7 +194,7 @@ settings! {
     network_rules: Option<Secret> = secret, "NETWORK_RULES", "", "", "Credentials that the server adds to requests of scripts: a JSON list of `{\"prefix\": \"https://…/\", \"headers\": {name: value}}`, or the path of a file with it. Scripts do not see them.";
     network_ca_file: Option<PathBuf> = optional_path, "NETWORK_CA_FILE", "", "", "File with certificates of authorities (PEM) that scripts' requests trust beside those of Mozilla's list.";
     worker_memory_bytes: u64 = number::<u64, 67_108_864, MAX_BYTES>, "WORKER_MEMORY_BYTES", "1073741824", "bytes", "Memory of one worker process; a script that needs more is ended.";
-    max_idle_workers: usize = number::<usize, 0, 10_000>, "MAX_IDLE_WORKERS", "32", "processes", "Worker processes kept for the next script of the caller whom they served. Each holds about 20 MB.";
+    max_idle_workers: usize = number::<usize, 0, 10_000>, "MAX_IDLE_WORKERS", "32", "processes", "Worker processes kept for the next script of the caller whom they served, at most MAX_CONCURRENT_PYTHON of them for sandboxes with Python. Each holds about 20 MB, those some 70.";
     exec_memory_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "EXEC_MEMORY_BYTES", "268435456", "bytes", "New file content and interpreter memory of one script.";
     memory_budget_bytes: u64 = number::<u64, 1_048_576, MAX_BYTES>, "MEMORY_BUDGET_BYTES", "2147483648", "bytes", "Memory of all caches together; over it idle sessions are evicted.";
     max_tenant_sandboxes: Option<u64> = optional_number, "MAX_TENANT_SANDBOXES", "", "sandboxes", "Live sandboxes of one tenant (507 ENOSPC). This and the next two are looked at every 10 s, so a burst may go over. Unset: no limit.";

@@ -8,7 +8,7 @@
 use std::io;
 use std::path::PathBuf;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub mod worker;
 
 use child::Worker;
 use pool::{Pool, Warm};
-use priority::Behind;
+use priority::{Behind, Computing};
 use talk::Talk;
 use wire::{Order, Prepare};
 
@@ -51,6 +51,9 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 /// A script that computes for longer goes behind all others, see `priority`.
 const SHORT: Duration = Duration::from_millis(10);
 
+/// By so much less, where scripts of its tenant keep all processors busy already.
+const MANY: u32 = 5;
+
 /// A script that has computed for less has slept, mostly.
 const NOTHING: Duration = Duration::from_millis(2);
 
@@ -65,7 +68,7 @@ pub struct ProcessInterpreter {
     /// How long a script goes before others.
     short: Duration,
     /// Scripts that go behind others now.
-    behind: Arc<AtomicUsize>,
+    computing: Arc<Computing>,
 }
 
 /// How workers are made.
@@ -77,6 +80,8 @@ pub struct Workers {
     pub running: usize,
     /// Most workers that wait for the next script of the caller whom they serve.
     pub waiting: usize,
+    /// Most of these whose scripts may run Python.
+    pub waiting_python: usize,
     /// Limits that scripts mostly have: an engine is made ahead for them.
     pub quota: Quota,
     /// Bytes of memory that a process may hold.
@@ -93,10 +98,10 @@ impl ProcessInterpreter {
     #[must_use]
     pub fn new(workers: Workers) -> Self {
         let prepare = Prepare { quota: workers.quota, memory: workers.memory };
-        let pool = Pool::new(workers.program, prepare, workers.waiting);
+        let pool = Pool::new(workers.program, prepare, workers.waiting, workers.waiting_python);
         pool.refill(false);
         let short = if priority::can_restore() { SHORT } else { SHORT_FOR_GOOD };
-        Self { places: Arc::new(Semaphore::new(workers.running.max(1))), pool, short, behind: Arc::default() }
+        Self { places: Arc::new(Semaphore::new(workers.running.max(1))), pool, short, computing: Arc::default() }
     }
 }
 
@@ -159,7 +164,9 @@ impl ProcessInterpreter {
         let (thread, before) = (*thread, *before);
         let mut talk = pin!(Talk::new(line, job, latched, &self.pool.counts).run(number, tree));
         let mut watch = Watch::new(started + job.timeout);
-        let mut look_at = Some(started + self.short);
+        let enough = self.computing.is_enough(&job.caller.tenant);
+        let short = if enough { self.short / MANY } else { self.short };
+        let mut look_at = Some(started + short);
         let (mut behind, mut told_at) = (None, None);
         loop {
             tokio::select! {
@@ -181,12 +188,12 @@ impl ProcessInterpreter {
                 },
                 () = sleep(look_at), if look_at.is_some() && !watch.told => {
                     let used = priority::used(thread).saturating_sub(before);
-                    let left = self.short.saturating_sub(used);
+                    let left = short.saturating_sub(used);
                     // One that sleeps is looked at ever more rarely.
                     let pause = if used < NOTHING { started.elapsed() } else { left.max(NOTHING) };
                     look_at = (!left.is_zero()).then(|| clock::now() + pause);
                     if look_at.is_none() {
-                        behind = Behind::put(thread, &self.behind);
+                        behind = Behind::put(thread, &job.caller.tenant, &self.computing);
                     }
                 }
             }

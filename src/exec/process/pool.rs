@@ -46,6 +46,8 @@ pub(super) struct Pool {
     prepare: Prepare,
     /// Most warm workers that wait.
     keep: usize,
+    /// Most of them for Python, which hold several times as much.
+    keep_python: usize,
     waiting: Mutex<Waiting>,
     pub(super) counts: Arc<Counts>,
 }
@@ -82,8 +84,14 @@ impl Waiting {
 }
 
 impl Pool {
-    pub(super) fn new(program: PathBuf, prepare: Prepare, keep: usize) -> Arc<Self> {
-        Arc::new(Self { program, prepare, keep, waiting: Mutex::default(), counts: Arc::default() })
+    pub(super) fn new(
+        program: PathBuf,
+        prepare: Prepare,
+        keep: usize,
+        keep_python: usize,
+    ) -> Arc<Self> {
+        let (waiting, counts) = (Mutex::default(), Arc::default());
+        Arc::new(Self { program, prepare, keep, keep_python, waiting, counts })
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -135,7 +143,14 @@ impl Pool {
     pub(super) fn give_back(&self, warm: Warm) {
         let mut waiting = self.waiting();
         waiting.warm.push(warm);
-        let oldest = if waiting.warm.len() > self.keep { Some(waiting.warm.remove(0)) } else { None };
+        let is_python = |warm: &Warm| warm.worker.python;
+        let too_many = waiting.warm.iter().filter(|warm| is_python(warm)).count() > self.keep_python;
+        let oldest = if too_many {
+            waiting.warm.iter().position(is_python)
+        } else {
+            (waiting.warm.len() > self.keep).then_some(0)
+        };
+        let oldest = oldest.map(|oldest| waiting.warm.remove(oldest));
         drop(waiting);
         drop(oldest);
     }

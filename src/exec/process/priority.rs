@@ -2,9 +2,13 @@
 //! for long goes behind everything else on the machine, so that 48 of them do not make a
 //! short one of somebody else wait.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use crate::ids::TenantId;
 
 /// The nice value of a script that computes for long, if there is one on each processor: a
 /// ninth of an ordinary share. Not `SCHED_IDLE`: beside a busy neighbour on the same machine
@@ -17,20 +21,43 @@ const LOWEST: i32 = 19;
 /// The kernel's factor between the shares of neighbouring nice values (sched(7)).
 const STEP: f64 = 1.25;
 
-/// A script that goes behind others, among those of this server that do.
+/// Scripts that go behind others now.
+#[derive(Default)]
+pub(super) struct Computing {
+    all: AtomicUsize,
+    by_tenant: Mutex<HashMap<TenantId, usize>>,
+}
+
+impl Computing {
+    /// Whether scripts of a tenant keep every processor busy already: then its next one has
+    /// less claim to go before others.
+    pub(super) fn is_enough(&self, tenant: &TenantId) -> bool {
+        self.by_tenant().get(tenant).is_some_and(|count| *count >= processors())
+    }
+
+    fn by_tenant(&self) -> MutexGuard<'_, HashMap<TenantId, usize>> {
+        self.by_tenant.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// A script that goes behind others.
 pub(super) struct Behind {
     thread: i32,
-    all: Arc<AtomicUsize>,
+    tenant: TenantId,
+    among: Arc<Computing>,
 }
 
 impl Behind {
-    /// Puts a thread of a child process behind others; `None`: not possible. `all` counts
-    /// those that are there.
-    pub(super) fn put(thread: i32, all: &Arc<AtomicUsize>) -> Option<Self> {
-        let behind = Self { thread, all: all.clone() };
-        let others = all.fetch_add(1, Ordering::Relaxed);
-        let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        set(thread, nice(others + 1, processors)).then_some(behind)
+    /// Puts a thread of a child process behind others; `None`: not possible.
+    pub(super) fn put(thread: i32, tenant: &TenantId, among: &Arc<Computing>) -> Option<Self> {
+        let behind = Self { thread, tenant: tenant.clone(), among: among.clone() };
+        *among.by_tenant().entry(tenant.clone()).or_default() += 1;
+        let others = among.all.fetch_add(1, Ordering::Relaxed);
+        set(thread, nice(others + 1, processors())).then_some(behind)
     }
 
     /// Puts it back among the others, which takes a privilege; otherwise it stays.
@@ -41,7 +68,13 @@ impl Behind {
 
 impl Drop for Behind {
     fn drop(&mut self) {
-        self.all.fetch_sub(1, Ordering::Relaxed);
+        self.among.all.fetch_sub(1, Ordering::Relaxed);
+        if let Entry::Occupied(mut count) = self.among.by_tenant().entry(self.tenant.clone()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
     }
 }
 

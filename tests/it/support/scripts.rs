@@ -62,6 +62,7 @@ pub fn workers(running: usize) -> Workers {
         program: env!("CARGO_BIN_EXE_sqlfs").into(),
         running,
         waiting: 8,
+        waiting_python: 2,
         quota: QUOTA,
         memory: 1 << 30,
     }
