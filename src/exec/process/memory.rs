@@ -6,7 +6,9 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use crate::clock;
 
 /// Exit code of a worker that held too much.
 pub(super) const OUT_OF_MEMORY: i32 = 70;
@@ -82,7 +84,7 @@ impl Memory {
                             watch.unpark();
                         }
                     };
-                    let begun = Instant::now();
+                    let begun = clock::now();
                     if std::thread::Builder::new().spawn(say).is_ok() {
                         while !said.load(Ordering::SeqCst)
                             && begun.elapsed() < SOON
