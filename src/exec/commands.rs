@@ -25,6 +25,7 @@ mod glob;
 mod gzip;
 mod human;
 mod iconv;
+mod input;
 mod ln;
 mod look;
 mod ls;
@@ -34,8 +35,10 @@ pub(crate) mod node;
 mod options;
 mod patch;
 mod quote;
+mod refusal;
 mod rm;
 mod seq;
+mod sort;
 mod sqlite3;
 mod stat;
 mod tac;
@@ -112,6 +115,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
     ("seq", seq::run),
+    ("sort", sort::run),
     ("sqlite3", sqlite3::run),
     ("stat", stat::run),
     ("tac", tac::run),
@@ -128,7 +132,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
 pub(crate) fn reads_lent(name: &str) -> bool {
     matches!(
         name,
-        "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "stat" | "tac" | "wc"
+        "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "sort" | "stat" | "tac" | "wc"
     )
 }
 
