@@ -14,6 +14,7 @@ mod basic_regex;
 mod chmod;
 mod cmp;
 mod column;
+mod comm;
 mod csplit;
 pub(crate) mod curl;
 pub(crate) mod date;
@@ -26,6 +27,7 @@ mod gzip;
 mod human;
 mod iconv;
 mod input;
+mod join;
 mod ln;
 mod look;
 mod ls;
@@ -39,10 +41,12 @@ mod refusal;
 mod rm;
 mod seq;
 mod sort;
+mod split;
 mod sqlite3;
 mod stat;
 mod tac;
 mod transfer;
+mod uniq;
 mod unzip;
 mod versions;
 mod wc;
@@ -98,6 +102,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("chmod", chmod::run),
     ("cmp", cmp::run),
     ("column", column::run),
+    ("comm", comm::run),
     ("cp", transfer::cp),
     ("csplit", csplit::run),
     ("diff", diff::run),
@@ -105,6 +110,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("gunzip", gzip::gunzip),
     ("gzip", gzip::gzip),
     ("iconv", iconv::run),
+    ("join", join::run),
     ("ln", ln::run),
     ("look", look::run),
     ("ls", ls::run),
@@ -116,9 +122,11 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("rmdir", directories::rmdir),
     ("seq", seq::run),
     ("sort", sort::run),
+    ("split", split::run),
     ("sqlite3", sqlite3::run),
     ("stat", stat::run),
     ("tac", tac::run),
+    ("uniq", uniq::run),
     ("unxz", xz::unxz),
     ("unzip", unzip::run),
     ("wc", wc::run),

@@ -39,7 +39,7 @@ pub(super) fn is_stdin(call: &Call<'_>, operand: &str) -> bool {
 }
 
 /// Records without what ends them; the last one may lack its end.
-pub(super) fn records(data: &[u8], end: u8) -> impl Iterator<Item = &[u8]> {
+pub(super) fn records(data: &[u8], end: u8) -> impl Iterator<Item = &[u8]> + Clone {
     let whole = data.strip_suffix(&[end]).unwrap_or(data);
     let some = if data.is_empty() { 0 } else { usize::MAX };
     whole.split(move |&byte| byte == end).take(some)

@@ -32,7 +32,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
 fn work(call: &Call<'_>, order: &Order<'_>, answer: &mut Answer) -> Result<(), String> {
     if let Work::Check(letter) = order.work {
         let name = order.names[0];
-        let data = input(call, name).map_err(|errno| failed("open failed", name, errno))?;
+        let data = input(call, name).map_err(|errno| unread("open failed", name, errno))?;
         check(order, letter, name, &data, answer);
         return Ok(());
     }
@@ -61,8 +61,12 @@ fn is_directory(call: &Call<'_>, name: &str) -> bool {
 }
 
 fn failed(what: &str, name: &str, errno: Errno) -> String {
-    let what = if errno == Errno::EISDIR && what != "open failed" { "read failed" } else { what };
     format!("{what}: {}: {errno}", quote::when_needed(name))
+}
+
+/// As [`failed`]: a directory can be opened, and not read.
+fn unread(what: &str, name: &str, errno: Errno) -> String {
+    failed(if errno == Errno::EISDIR { "read failed" } else { what }, name, errno)
 }
 
 /// All inputs. One that cannot be opened is told before one that cannot be read.
@@ -75,20 +79,20 @@ fn read<'a>(call: &Call<'a>, order: &Order<'_>) -> Result<Vec<Input<'a>>, String
         }
         (name, input(call, name))
     });
-    let (mut inputs, mut unread) = (Vec::new(), None);
+    let (mut inputs, mut directory) = (Vec::new(), None);
     for (name, data) in read {
         match data {
             Ok(data) => inputs.push(data),
             Err(errno) => {
-                let message = failed("cannot read", name, errno);
+                let message = unread("cannot read", name, errno);
                 if errno != Errno::EISDIR {
                     return Err(message);
                 }
-                unread.get_or_insert(message);
+                directory.get_or_insert(message);
             }
         }
     }
-    unread.map_or(Ok(inputs), Err)
+    directory.map_or(Ok(inputs), Err)
 }
 
 /// Where a line lies among all.
