@@ -53,6 +53,7 @@ mod wc;
 pub(crate) mod wget;
 pub(crate) mod xargs;
 mod xz;
+pub(crate) mod yes;
 mod zip;
 
 /// One call of a command.
@@ -140,7 +141,22 @@ pub(crate) const ALL: &[(&str, Command)] = &[
 pub(crate) fn reads_lent(name: &str) -> bool {
     matches!(
         name,
-        "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "sort" | "stat" | "tac" | "wc"
+        "cmp"
+            | "column"
+            | "comm"
+            | "cp"
+            | "csplit"
+            | "diff"
+            | "fmt"
+            | "iconv"
+            | "join"
+            | "ls"
+            | "sort"
+            | "split"
+            | "stat"
+            | "tac"
+            | "uniq"
+            | "wc"
     )
 }
 

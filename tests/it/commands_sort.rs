@@ -50,7 +50,7 @@ async fn uniq_is_gnu() {
         "uniq bin; uniq -c bin; uniq -i bin; uniq -d bin; uniq -w1 bin; uniq -z nul; uniq -zc nul; uniq -zd nul; uniq -z -f1 nul; uniq bin | od -c; cat bin | uniq -u",
         "uniq -f1 k; uniq -f 2 k; uniq -f1 -c k; uniq -s1 k; uniq -s 2 -w 1 k; uniq -w0 k; uniq -f9 k; uniq -s99 k; uniq -f1 w; uniq -f1 -s2 w; uniq -1 k; uniq -12 k; uniq -f1 -w2 k",
         "uniq --group f; uniq --group=prepend f; uniq --group=append f; uniq --group=both f; uniq --group=sep f; uniq -D f; uniq --all-repeated=prepend f; uniq --all-repeated=separate f; uniq --all-repeated=none f; uniq --group e; uniq --group=both e; uniq --group=both blank; uniq --group=append cut",
-        "uniq e; uniq cut; uniq -c cut; uniq blank; uniq -c blank; uniq </dev/null; cat f | uniq -c; cat f | uniq - out; cat out; uniq f out2; cat out2; uniq f -; uniq -c f f; cat f; uniq <(cat f)",
+        "uniq e; uniq cut; uniq -c cut; uniq blank; uniq -c blank; uniq </dev/null; cat f | uniq -c; cat f | uniq - out; cat out; uniq f out2; cat out2; uniq f -; uniq <(cat f)",
         "uniq nope; uniq d; uniq f d; uniq f no/x; uniq -f x f; uniq -s x f; uniq -w x f; uniq -cD f; uniq --group -c f; uniq -D --group f; uniq --all-repeated=x f; uniq --group=x f; uniq a b c; uniq -Q; uniq -f -1 f; uniq --nope",
         "sort f | uniq -c | sort -rn; uniq --count --ignore-case f; uniq --skip-fields=1 k; uniq --repeated f; uniq --unique f; uniq --check-chars=1 k; uniq --skip-chars=2 k; uniq --zero-terminated nul; cat f | uniq /dev/stdin",
     ];
@@ -100,11 +100,22 @@ async fn split_is_gnu() {
         "for n in 1 2 3 5 9 17 40; do split -n l/$n l p$n.; split -n $n l q$n.; split -e -n l/$n l e$n.; split -en $n l f$n.; split -e -n r/$n l g$n.; done; split -n l/3 bin b; split -n 4 bin c; split -n l/2 -t : t t.; split -n r/3 -t '\\0' z z.",
         "split -n 1/2 f; split -n 2/2 f; split -n l/2/3 f; split -n r/2/3 f; split -n 3/3 l; split -n l/1/9 l; split -n l/2/9 l; split -n l/9/9 l; split -n r/3/4 l; split -n 1/3 bin; split -n 2/9 e; ls",
         "split -a 3 -l 10 f; split -a1 -l 1 f o; echo $?; ls o* | tail -1; split -a 1 -l 1 m p; echo $?; ls p*; rm -f p*; split -l 1 m v; ls v* | tail -30; rm v*; split -l 1 -d m v; ls v* | sed -n '85,95p;$p'; rm v*; split -l 1 -x m v; ls v* | sed -n '235,250p;$p'; rm v*; split -a 2 -d -l 1 m v; echo $?; ls v* | tail -1",
-        "split --numeric-suffixes=5 -l 10 f; split --numeric-suffixes=98 -l 10 f y; echo $?; split --numeric-suffixes=098 -a 3 -l 10 f w; split --hex-suffixes=a -l 10 f h; split --numeric-suffixes -l 10 f n; split --numeric-suffixes=8 -n 5 f k; split --numeric-suffixes=99 -n 100 e k3; split --numeric-suffixes=200 -n 5 f k4; echo $?; split -d -n 101 e k5; split --numeric-suffixes=00 -l 20 f zz; ls",
+        "split --numeric-suffixes=5 -l 10 f; split --numeric-suffixes=98 -l 10 f y; echo $?; split --numeric-suffixes=098 -a 3 -l 10 f w; split --hex-suffixes=5 -l 10 f h; split --numeric-suffixes -l 10 f n; split --numeric-suffixes=8 -n 5 f k; split --numeric-suffixes=99 -n 100 e k3; split --numeric-suffixes=200 -n 5 f k4; echo $?; split -d -n 101 e k5; split --numeric-suffixes=00 -l 20 f zz; ls",
         "split --additional-suffix=.txt -l 10 f; split -d --additional-suffix=.log -a 4 -l 10 f g; ls; split --verbose -l 10 f v; split --verbose -n 2 f v; split --verbose -en 3 e w; split -x -d -l 9 f y; split -d -x -l 9 f y; split -u -l 20 f zz; ls; split -t : -l 2 t t; cat tab; split -t '\\0' -l 1 z z; cat f | split --verbose -b 40 - k",
         "split nope; split d; split -l 0 f; split -l x f; split -l 1k f; split -b 0 f; split -b x f; split -b 1Q f; split -C 0 f; split -C x f; split -n 0 f; split -n x f; split -n l/x f; split -n 3/2 f; split -n 0/2 f; split -n 1/0 f; split -n l/0/2 f; split -n q/2 f; split -n x/2 f; split -n r/ f; split -n '' f; split -n l f; split -b 1K5 f; split -b '1 ' f; split -b -5 f; split -l -1 f",
         "split -l 1 -b 2 f; split -5 -l 2 f; split -l 2 -l 3 f; split a b c; split --additional-suffix=a/b f; split -t ab f; split -t '' f; split -t a -t b f; split -a x f; split -a -1 f; split -a 1 -n 30 f; split -a 1 -l 9 --numeric-suffixes=8 f zz; split --numeric-suffixes=x f; split --hex-suffixes=x f; split --numeric-suffixes=100 f; split f no/y; split -Q; split --nope; split -n",
         "cp f xaa; split -l 1 xaa; ls; split -l 99999999999999999999999 f; split -b 99999999999999999999Y f; split -n 99999999999999999999999 f; split -a 0 -l 10 f ww; ls; mkdir xab; split -l 10 f; echo $?; split -l 10 </dev/stdin <f k; ls; cat f | split -l 10 /dev/stdin j; split -l 20 <(cat f) i; ls; cat ia*",
+    ];
+    compare(setup, &scripts).await;
+}
+
+#[tokio::test]
+async fn yes_says_it_as_long_as_somebody_reads() {
+    let setup = "echo a >a; echo b >b";
+    let scripts = [
+        "yes | head -3; yes a 'b c' | head -2; yes | head -300000 | md5sum; yes x | head -c 3000001 | wc -c; yes '' | head -2; yes -- -x | head -1",
+        "yes | sed 5q | sort | uniq -c; set -o pipefail; yes | head -1; echo $?; x=$(yes q | head -2); echo \"$x\"; for i in 1 2; do yes $i | head -1; done; yes | head -20000 | cat >o; wc o",
+        "yes | rm -i a 2>/dev/null; ls; yes n | rm -i b 2>/dev/null; ls; yes | (read x; echo $x); yes 2>&1 | head -1; yes -x; yes --nope; yes a -x; yes | true; echo ${PIPESTATUS[1]}; yes | tee o1 | head -2",
     ];
     compare(setup, &scripts).await;
 }

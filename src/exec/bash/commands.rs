@@ -16,6 +16,7 @@ use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, re
 use crate::fs::{Errno, Kind, Stat};
 
 mod programs;
+mod yes;
 
 /// Gives the engine our commands in place of its own.
 pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
@@ -25,7 +26,7 @@ pub(super) fn register(mut bash: BashBuilder, stage: &Stage) -> BashBuilder {
     for name in ["curl", "wget"] {
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
-    bash = programs::register(bash, stage);
+    bash = programs::register(bash, stage).command("yes", yes::Yes { stage: stage.clone() });
     bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
 }
 

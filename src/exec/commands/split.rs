@@ -128,7 +128,9 @@ impl Pieces<'_> {
     fn by_line_bytes(&mut self, data: &[u8], size: usize) -> Result<(), String> {
         let (mut start, mut end) = (0, 0);
         for line in self.lines(data) {
-            if end > start && end - start + line.len() > size {
+            // A last line without an end does not fill a piece that it has not begun.
+            let room = if line.ends_with(&[self.order.end]) { size } else { size - 1 };
+            if end > start && end - start + line.len() > room {
                 self.make(&data[start..end])?;
                 start = end;
             }

@@ -205,7 +205,7 @@ impl<'a> Suffixes<'a> {
         let mut next = vec![0; length];
         let from = self.from.unwrap_or_default();
         if from.len() > length {
-            return Err(wrong("numerical suffix start value is too large for the suffix length"));
+            return Err(misused("numerical suffix start value is too large for the suffix length"));
         }
         for (place, sign) in next[length - from.len()..].iter_mut().zip(from.bytes()) {
             *place = signs.iter().position(|&known| known == sign).unwrap_or(0);
