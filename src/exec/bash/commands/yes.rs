@@ -9,8 +9,11 @@ use crate::exec::commands::yes;
 /// Lines are written so many bytes at a time, at least one.
 const CHUNK: usize = 16 * 1024;
 
-/// This part of the memory limit: a reader may hold all of it, as bytes and as text.
-const PART: u64 = 8;
+/// Of the memory limit, a byte for each so many: a reader may hold all of it, as bytes and
+/// as text.
+const BYTES_PART: u64 = 8;
+/// And a line: a reader such as `sed` may hold all of them too, each with what it costs.
+const LINES_PART: u64 = 128;
 
 pub(super) struct Yes {
     pub(super) stage: Stage,
@@ -28,7 +31,8 @@ impl Command for Yes {
             }
         };
         let chunk = line.repeat((CHUNK / line.len()).max(1));
-        let most = self.stage.scene().files.quota().memory / PART;
+        let memory = self.stage.scene().files.quota().memory;
+        let most = (memory / BYTES_PART).min((memory / LINES_PART).saturating_mul(line.len() as u64));
         let mut written = 0;
         // A reader that has gone ends it: the engine makes 141 of the error.
         while written < most {
