@@ -21,7 +21,7 @@ async fn sort_is_gnu() {
         "sort -t: -k2 c; sort -t : -k2n c; sort -t: -k2,2 -k3r c; sort -t: -k2,2n -s c; sort -t: -k3,3 -k1 c; sort -t: -k1,1 -u c; sort -t: -k2.1,2.1 c; sort -t: -k4 c; sort -t: -k1.2 c; sort -t: -k2,2.1 c; sort -t: -rk2,2n c; sort -t '\\0' -k1 nul; sort -t: -k2b,3b c",
         "sort -m s1 s2; sort -m u1 s1; sort -m s1 u1 w; sort -mu s1 s1 s2; sort -mr u1 u1; sort -mn s1 s2; sort -m cut s1; sort -m e s1; sort -m nope s1; sort -mo s1 s1 s2; cat s1; cat u1 | sort -m - s1",
         "sort -c w; echo $?; sort -c s2; echo $?; sort -C w; echo $?; sort -c u1; sort -cn s1; sort -cr s1; sort -cu s1; printf 'a\\na\\n' | sort -cu; printf 'a\\na\\n' | sort -c; sort -c e; sort -cz nul; sort -c bin; sort --check=quiet w; echo $?; sort --check w; sort --check=diag w; sort --check=silent s2",
-        "sort -o w w; cat w; sort -o out n; cat out; sort n -o out2; cat out2; sort -o d w; sort -o no/x w; sort -uo n n n; cat n; sort -o out -o out w; sort -o out -o w w; sort --output=w2 w; cat w2; sort -o /dev/null w; sort -c -o x w",
+        "sort -o w w; cat w; sort -o out n; cat out; sort n -o out2; cat out2; sort -o d w; sort -o no/x w; sort -uo n n n; cat n; sort -o out -o out w; sort -o out -o w w; sort --output=w2 w; cat w2; sort -o /dev/null w; sort -ro /dev/stdout w; sort -c -o x w",
         "sort nope; echo $?; sort w nope; sort d; sort w d; sort d nope; sort -c nope; sort -c d; sort -c w w; sort -cC w; sort --nope; sort -Q; sort -k; sort -t",
         "sort -k 0 w; sort -k x w; sort -k1.0 w; sort -k1x w; sort -k1,x w; sort -k1,0 w; sort -k '' w; sort -k1.x w; sort -k1,1.x w; sort -k1,1q w; sort -k-1 w; sort -k99999999999999999999 w",
         "sort -nM w; sort -k1nd w; sort -k1nf,2g w; sort -nR w; sort -hgd w; sort -id w; sort -di w; sort -t ab w; sort -t '' w; sort -t a -t b w; sort --sort=x w; sort --sort=n n; sort --sort=human-numeric h; sort --sort=m m; sort --sort=version v",
@@ -46,7 +46,7 @@ async fn uniq_is_gnu() {
     let setup = "printf 'a\\na\\nb\\nc\\nc\\nc\\nA\\na\\n' >f; printf '1 x y\\n2 x y\\n3 x z\\n\\tq x z\\n' >k; printf 'a\\377\\na\\377\\na\\0b\\na\\0c\\n\\303\\251\\n\\303\\211\\nz' >bin; \
                  printf 'a\\0a\\0b\\nc\\0b\\nc\\0d' >nul; : >e; mkdir d; printf 'x\\nx' >cut; printf '\\n\\na\\n\\n' >blank; printf 'a  1\\nb\\t1\\nc\\n' >w";
     let scripts = [
-        "uniq f; uniq -c f; uniq -d f; uniq -D f; uniq -u f; uniq -i f; uniq -ci f; uniq -cd f; uniq -cu f; uniq -du f; uniq -Du f; uniq -di f; uniq -Di f",
+        "uniq f; uniq -c f; uniq -d f; uniq -D f; uniq -u f; uniq -i f; uniq -ci f; uniq -cd f; uniq -cu f; uniq -du f; uniq -Du f; uniq -du --all-repeated=prepend f; uniq --all-repeated=prepend -D f; uniq -di f; uniq -Di f",
         "uniq bin; uniq -c bin; uniq -i bin; uniq -d bin; uniq -w1 bin; uniq -z nul; uniq -zc nul; uniq -zd nul; uniq -z -f1 nul; uniq bin | od -c; cat bin | uniq -u",
         "uniq -f1 k; uniq -f 2 k; uniq -f1 -c k; uniq -s1 k; uniq -s 2 -w 1 k; uniq -w0 k; uniq -f9 k; uniq -s99 k; uniq -f1 w; uniq -f1 -s2 w; uniq -1 k; uniq -12 k; uniq -f1 -w2 k",
         "uniq --group f; uniq --group=prepend f; uniq --group=append f; uniq --group=both f; uniq --group=sep f; uniq -D f; uniq --all-repeated=prepend f; uniq --all-repeated=separate f; uniq --all-repeated=none f; uniq --group e; uniq --group=both e; uniq --group=both blank; uniq --group=append cut",

@@ -1,10 +1,10 @@
-//! What commands over lines read.
+//! What commands over lines read, and where they write.
 
 use std::ops::Deref;
 
 use bytes::Bytes;
 
-use super::Call;
+use super::{Answer, Call, new_name};
 use crate::fs::Errno;
 
 /// The bytes that an operand names; standard input is not copied.
@@ -36,6 +36,21 @@ pub(super) fn input<'a>(call: &Call<'a>, operand: &str) -> Result<Input<'a>, Err
 /// Whether an operand is standard input.
 pub(super) fn is_stdin(call: &Call<'_>, operand: &str) -> bool {
     operand == "-" || matches!(call.path(operand).as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
+}
+
+/// Writes all of a command's output to what an operand names.
+pub(super) fn output(
+    call: &Call<'_>,
+    operand: &str,
+    data: Vec<u8>,
+    answer: &mut Answer,
+) -> Result<(), Errno> {
+    let path = call.path(new_name(operand)?);
+    if path == "/dev/stdout" {
+        answer.stdout = data;
+        return Ok(());
+    }
+    call.files.write(&path, &data)
 }
 
 /// Records without what ends them; the last one may lack its end.

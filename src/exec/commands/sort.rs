@@ -5,8 +5,8 @@
 use std::cmp::Ordering;
 
 use self::order::{Order, Work};
-use super::input::{Input, input, is_stdin, records};
-use super::{Answer, Call, new_name, quote};
+use super::input::{Input, input, is_stdin, output, records};
+use super::{Answer, Call, quote};
 use crate::fs::Errno;
 
 mod keys;
@@ -37,8 +37,8 @@ fn work(call: &Call<'_>, order: &Order<'_>, answer: &mut Answer) -> Result<(), S
         return Ok(());
     }
     let inputs = read(call, order)?;
-    if let Some(output) = order.output.filter(|output| is_directory(call, output)) {
-        return Err(failed("open failed", output, Errno::EISDIR));
+    if let Some(name) = order.output.filter(|name| is_directory(call, name)) {
+        return Err(failed("open failed", name, Errno::EISDIR));
     }
     let mut out = Vec::new();
     match order.work {
@@ -46,9 +46,7 @@ fn work(call: &Call<'_>, order: &Order<'_>, answer: &mut Answer) -> Result<(), S
         _ => sort(order, inputs, &mut out)?,
     }
     match order.output {
-        Some(output) => new_name(output)
-            .and_then(|_| call.files.write(&call.path(output), &out))
-            .map_err(|errno| failed("open failed", output, errno)),
+        Some(name) => output(call, name, out, answer).map_err(|errno| failed("open failed", name, errno)),
         None => {
             answer.stdout = out;
             Ok(())

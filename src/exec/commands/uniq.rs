@@ -1,9 +1,9 @@
 //! `uniq`, as of GNU coreutils 9.1, byte for byte.
 
-use super::input::{input, is_blank, records};
+use super::input::{input, is_blank, output, records};
 use super::options::{self, HELP, Spec, Takes, VERSION};
 use super::refusal::{Refusal, choice, count};
-use super::{Answer, Call, new_name, quote};
+use super::{Answer, Call, quote};
 use crate::fs::Errno;
 
 const GROUP: char = '\u{3}';
@@ -128,9 +128,10 @@ impl<'a> Order<'a> {
                     let names =
                         [("none", Gaps::None), ("prepend", Gaps::Before), ("separate", Gaps::Between)];
                     (order.single, order.others) = (false, true);
-                    if let Some(value) = value {
-                        order.gaps = choice("--all-repeated", value, &names)?;
-                    }
+                    order.gaps = match value {
+                        Some(value) => choice("--all-repeated", value, &names)?,
+                        None => Gaps::None,
+                    };
                 }
                 GROUP => {
                     let names = [
@@ -182,11 +183,9 @@ impl<'a> Order<'a> {
         };
         let mut out = Vec::new();
         self.filter(&data, &mut out);
-        match self.operands.get(1).filter(|output| **output != "-") {
+        match self.operands.get(1).filter(|name| **name != "-") {
             None => answer.stdout = out,
-            Some(output) => new_name(output)
-                .and_then(|_| call.files.write(&call.path(output), &out))
-                .map_err(|errno| opened(output, errno))?,
+            Some(name) => output(call, name, out, answer).map_err(|errno| opened(name, errno))?,
         }
         Ok(())
     }
@@ -209,15 +208,19 @@ impl<'a> Order<'a> {
                 }
                 any = true;
             }
-            if shown {
+            if same > 0 && self.others {
+                // All of them; the last one counts as the first.
+                let group = std::iter::once(line).chain(lines);
+                for line in group.take(same + usize::from(self.first)) {
+                    self.put(line, out);
+                }
+            } else if shown {
                 if self.counted {
                     out.extend_from_slice(format!("{:>7} ", same + 1).as_bytes());
                 }
                 self.put(line, out);
             }
-            for other in lines.by_ref().take(same).filter(|_| self.others) {
-                self.put(other, out);
-            }
+            lines = ahead;
         }
         if any && matches!(self.gaps, Gaps::After | Gaps::Around) {
             out.push(self.end);

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::super::input::is_blank;
 use super::order::{Column, Order};
+use crate::exec::commands::input::is_blank;
 
 pub(super) type Line<'a> = &'a [u8];
 

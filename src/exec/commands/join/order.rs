@@ -1,10 +1,10 @@
 //! What was asked of `join`.
 
-use super::super::comm::{Check, two_operands};
-use super::super::input::is_stdin;
-use super::super::options::{self, HELP, Spec, Takes, VERSION};
-use super::super::refusal::{Refusal, count};
-use super::super::{Call, quote};
+use crate::exec::commands::comm::{Check, two_operands};
+use crate::exec::commands::input::is_stdin;
+use crate::exec::commands::options::{self, HELP, Spec, Takes, VERSION};
+use crate::exec::commands::refusal::{Refusal, count};
+use crate::exec::commands::{Call, quote};
 
 const CHECK: char = '\u{3}';
 const NO_CHECK: char = '\u{4}';

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::hash::{BuildHasher as _, RandomState};
 
-use super::super::input::is_blank;
-use super::super::refusal::count;
-use super::super::{quote, versions};
 use super::numbers;
+use crate::exec::commands::input::is_blank;
+use crate::exec::commands::refusal::count;
+use crate::exec::commands::{quote, versions};
 
 /// Letters of the manners, in the order in which messages name them.
 const MANNERS: &[u8] = b"bdfghiMnrRV";

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::super::input::is_blank;
+use crate::exec::commands::input::is_blank;
 
 fn skip_blanks(text: &[u8]) -> &[u8] {
     &text[text.iter().take_while(|&&byte| is_blank(byte)).count()..]

@@ -2,10 +2,10 @@
 
 use std::cmp::Ordering;
 
-use super::super::options::{self, HELP, Spec, Takes, VERSION};
-use super::super::refusal::{Refusal, choice, count};
-use super::super::{Call, quote};
 use super::keys::{Comparer, Key, Manners};
+use crate::exec::commands::options::{self, HELP, Spec, Takes, VERSION};
+use crate::exec::commands::refusal::{Refusal, choice, count};
+use crate::exec::commands::{Call, quote};
 
 const SORT: char = '\u{3}';
 const FILES: char = '\u{4}';

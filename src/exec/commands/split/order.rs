@@ -1,9 +1,9 @@
 //! What was asked of `split`.
 
-use super::super::options::{self, HELP, Spec, Takes, VERSION};
-use super::super::quote;
-use super::super::refusal::Refusal;
 use super::names::{Alphabet, Names};
+use crate::exec::commands::options::{self, HELP, Spec, Takes, VERSION};
+use crate::exec::commands::quote;
+use crate::exec::commands::refusal::Refusal;
 
 const NUMERIC: char = '\u{3}';
 const HEX: char = '\u{4}';
