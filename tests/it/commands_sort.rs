@@ -78,7 +78,7 @@ async fn join_is_gnu() {
                  printf ' 1  a\\tb \\n\\n2\\n' >w1; printf '\\n1 q\\n2 \\n' >w2; printf 'x 1\\ny 2\\nz 3\\n' >r; printf '::\\na:b:\\n' >t1; printf ':1\\na:2:3\\n' >t2";
     let scripts = [
         "join 1 2; join -a1 1 2; join -a2 1 2; join -a 1 -a 2 1 2; join -v1 1 2; join -v 2 1 2; join -v1 -v2 1 2; join -a1 -v2 1 2; join -e X -a1 1 2; join 1 1; join e 1; join -a1 1 e; join -a2 e 1; join e e; join 2 2",
-        "join -o 0,1.2,2.2 1 2; join -o '0 1.3 2.3' -e - 1 2; join -o auto -e - -a1 -a2 1 2; join -o auto 1 2; join -a1 -a2 -o 0,1.2,2.2 -e NULL 1 2; join -o 2.9 1 2; join -o 1.1,2.1 -a2 1 2; join -a2 -o 0 1 2; join -e '' 1 2; join -o 1.1 -o 2.2 1 2",
+        "join -o 0,1.2,2.2 1 2; join -o '0 1.3 2.3' -e - 1 2; join -o auto -e - -a1 -a2 1 2; join -o auto 1 2; join -a1 -a2 -o 0,1.2,2.2 -e NULL 1 2; join -o 2.9 1 2; join -o 1.1,2.1 -a2 1 2; join -a2 -o 0 1 2; join -e '' 1 2; join -o 1.1 -o 2.2 1 2; join -o 1.1 2.2 1 2; join -o 0 1.2,1.3 2.2 -a1 1 2",
         "join -t, c1 c2; join -t, --header c1 c2; join -t , --header -a1 -a2 -e 0 -o 0,1.2,2.2 c1 c2; join --header -t, -o auto -a1 c1 c2; join -t: t1 t2; join -t: -a1 -a2 t1 t2; join -t '' 1 1; join -t '\\0' 1 1; join -t ' ' w1 w2; join --header e 1; join --header 1 e",
         "join -1 2 -2 1 r 1; join -1 2 r 1; join -2 2 1 r; join -j 2 r r; join -j2 1 1; join -1 9 1 2; join -j 9 1 2; join -1 2 -t, c1 c2; join w1 w2; join -a1 -a2 w1 w2; join --nocheck-order -a1 -a2 w1 w2",
         "join b1 b2; join b1 b2 | od -c; join -a1 -a2 b2 b1; join -z z1 z2; join -z -a1 z1 z2; join -i i1 i2; join i1 i2; join -i -a1 -a2 i1 i2",

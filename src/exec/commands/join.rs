@@ -1,5 +1,5 @@
-//! `join`, as of GNU coreutils 9.1, in the order of bytes. Left out: `-j1 FIELD`, `-j2 FIELD`
-//! and field lists of `-o` in several words.
+//! `join`, as of GNU coreutils 9.1, in the order of bytes. Left out: `-j1 FIELD` and
+//! `-j2 FIELD`.
 
 use std::cmp::Ordering;
 

@@ -120,11 +120,7 @@ impl<'a> Order<'a> {
                 'e' => filler = Some(value),
                 'i' => order.fold = true,
                 'o' if value == "auto" => order.automatic = true,
-                'o' => {
-                    for spec in value.split([',', ' ', '\t']) {
-                        order.columns.push(column(spec)?);
-                    }
-                }
+                'o' => order.columns.extend(list(value)?),
                 't' => {
                     let separator = match value.as_bytes() {
                         [] => b'\n',
@@ -145,7 +141,17 @@ impl<'a> Order<'a> {
                 _ => return Err(Refusal::Told("join (sqlfs), after GNU coreutils 9.1\n")),
             }
         }
-        order.names = two_operands(&given.operands, quote::always)?;
+        // A field list may go on in words of its own, as long as two operands are left.
+        let mut operands = &given.operands[..];
+        while let [spec, rest @ ..] = operands
+            && rest.len() > 1
+            && !order.columns.is_empty()
+            && let Ok(columns) = list(spec)
+        {
+            order.columns.extend(columns);
+            operands = rest;
+        }
+        order.names = two_operands(operands, quote::always)?;
         if order.names.iter().all(|name| is_stdin(call, name)) {
             return Err(wrong("both files cannot be standard input: No such file or directory"));
         }
@@ -175,6 +181,11 @@ fn set(place: &mut Option<usize>, value: &str) -> Result<(), Refusal> {
         Some(other) => Err(wrong(&format!("incompatible join fields {}, {}", other + 1, field + 1))),
         None => Ok(()),
     }
+}
+
+/// A field list.
+fn list(text: &str) -> Result<Vec<Column>, Refusal> {
+    text.split([',', ' ', '\t']).map(column).collect()
 }
 
 fn column(spec: &str) -> Result<Column, Refusal> {
