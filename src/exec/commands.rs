@@ -14,6 +14,7 @@ mod basic_regex;
 mod chmod;
 mod cmp;
 mod column;
+mod comm;
 mod csplit;
 pub(crate) mod curl;
 pub(crate) mod date;
@@ -25,6 +26,8 @@ mod glob;
 mod gzip;
 mod human;
 mod iconv;
+mod input;
+mod join;
 mod ln;
 mod look;
 mod ls;
@@ -34,19 +37,24 @@ pub(crate) mod node;
 mod options;
 mod patch;
 mod quote;
+mod refusal;
 mod rm;
 mod seq;
+mod sort;
+mod split;
 mod sqlite3;
 mod stat;
 mod tac;
 mod tar;
 mod transfer;
+mod uniq;
 mod unzip;
 mod versions;
 mod wc;
 pub(crate) mod wget;
 pub(crate) mod xargs;
 mod xz;
+pub(crate) mod yes;
 mod zip;
 
 /// One call of a command.
@@ -96,6 +104,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("chmod", chmod::run),
     ("cmp", cmp::run),
     ("column", column::run),
+    ("comm", comm::run),
     ("cp", transfer::cp),
     ("csplit", csplit::run),
     ("diff", diff::run),
@@ -103,6 +112,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("gunzip", gzip::gunzip),
     ("gzip", gzip::gzip),
     ("iconv", iconv::run),
+    ("join", join::run),
     ("ln", ln::run),
     ("look", look::run),
     ("ls", ls::run),
@@ -113,10 +123,13 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
     ("seq", seq::run),
+    ("sort", sort::run),
+    ("split", split::run),
     ("sqlite3", sqlite3::run),
     ("stat", stat::run),
     ("tac", tac::run),
     ("tar", tar::run),
+    ("uniq", uniq::run),
     ("unxz", xz::unxz),
     ("unzip", unzip::run),
     ("wc", wc::run),
@@ -130,7 +143,23 @@ pub(crate) const ALL: &[(&str, Command)] = &[
 pub(crate) fn reads_lent(name: &str) -> bool {
     matches!(
         name,
-        "cmp" | "column" | "cp" | "csplit" | "diff" | "fmt" | "iconv" | "ls" | "stat" | "tac" | "tar" | "wc"
+        "cmp"
+            | "column"
+            | "comm"
+            | "cp"
+            | "csplit"
+            | "diff"
+            | "fmt"
+            | "iconv"
+            | "join"
+            | "ls"
+            | "sort"
+            | "split"
+            | "stat"
+            | "tac"
+            | "tar"
+            | "uniq"
+            | "wc"
     )
 }
 

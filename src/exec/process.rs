@@ -101,7 +101,12 @@ impl ProcessInterpreter {
         let pool = Pool::new(workers.program, prepare, workers.waiting, workers.waiting_python);
         pool.refill(false);
         let short = if priority::can_restore() { SHORT } else { SHORT_FOR_GOOD };
-        Self { places: Arc::new(Semaphore::new(workers.running.max(1))), pool, short, computing: Arc::default() }
+        Self {
+            places: Arc::new(Semaphore::new(workers.running.max(1))),
+            pool,
+            short,
+            computing: Arc::default(),
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::support::{Server, TestStore};
 async fn programs_print_what_the_real_python_prints() {
     let version = Command::new("python3").arg("--version").output().expect("this test needs Python on PATH");
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
-    let minor: Option<u32> = version.strip_prefix("Python 3.").and_then(|rest| rest.split('.').next()?.parse().ok());
+    let minor: Option<u32> =
+        version.strip_prefix("Python 3.").and_then(|rest| rest.split('.').next()?.parse().ok());
     assert!(minor.is_some_and(|minor| minor >= 11), "this test needs Python 3.11 or later, not {version}");
     assert!(scripts("programs/python").len() >= 58);
     let server = Server::start(TestStore::sqlite()).await;

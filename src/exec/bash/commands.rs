@@ -16,6 +16,7 @@ use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, re
 use crate::fs::{Errno, Kind, Quota, Stat};
 
 mod programs;
+mod yes;
 
 /// Gives the engine our commands in place of its own.
 pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> BashBuilder {
@@ -25,7 +26,7 @@ pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> B
     for name in ["curl", "wget"] {
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
-    bash = programs::register(bash, stage, quota);
+    bash = programs::register(bash, stage, quota).command("yes", yes::Yes { stage: stage.clone() });
     bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
 }
 

@@ -106,7 +106,9 @@ mod tests {
         let root = names(ROOT).unwrap();
         assert_eq!(root, "cmd.py dbm doctest.py plistlib.py shelve.py unittest");
         assert_eq!(names(&format!("{ROOT}/dbm")).unwrap(), "__init__.py dumb.py sqlite3.py");
-        assert!(matches!(find(&format!("{ROOT}/dbm/dumb.py")), Some(Found::File(text)) if text.contains("import")));
+        assert!(
+            matches!(find(&format!("{ROOT}/dbm/dumb.py")), Some(Found::File(text)) if text.contains("import"))
+        );
         for path in ["/usr/local/lib", &format!("{ROOT}x"), &format!("{ROOT}/db"), &format!("{ROOT}/x.py")] {
             assert!(find(path).is_none(), "{path}");
         }

@@ -185,7 +185,11 @@ fn read<'a>(
     let (mut action, mut auto) = (None, false);
     let lines = |file: &str| -> Result<Vec<String>, String> {
         let data = call.read(file).map_err(|errno| format!("{file}: Cannot open: {errno}"))?;
-        Ok(String::from_utf8_lossy(&data).lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+        Ok(String::from_utf8_lossy(&data)
+            .lines()
+            .filter(|line| !line.is_empty())
+            .map(str::to_owned)
+            .collect())
     };
     let given = options::parse_in_order(args, SPECS)?;
     for (letter, value) in given {
@@ -199,7 +203,10 @@ fn read<'a>(
             }
             Some(letter @ ('c' | 'x' | 't' | 'r')) => {
                 if action.is_some_and(|action| action != letter) {
-                    return Err("You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option".into());
+                    return Err(
+                        "You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option"
+                            .into(),
+                    );
                 }
                 action = Some(letter);
             }

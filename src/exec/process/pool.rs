@@ -84,12 +84,7 @@ impl Waiting {
 }
 
 impl Pool {
-    pub(super) fn new(
-        program: PathBuf,
-        prepare: Prepare,
-        keep: usize,
-        keep_python: usize,
-    ) -> Arc<Self> {
+    pub(super) fn new(program: PathBuf, prepare: Prepare, keep: usize, keep_python: usize) -> Arc<Self> {
         let (waiting, counts) = (Mutex::default(), Arc::default());
         Arc::new(Self { program, prepare, keep, keep_python, waiting, counts })
     }

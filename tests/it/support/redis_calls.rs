@@ -1,6 +1,6 @@
 //! The calls that reach a Redis server, as it sees them itself (MONITOR).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub struct Call {
     pub name: String,
     /// Of a script: how many keys it was given.
     pub keys: usize,
+    /// All words of it. A call that was given up on and is made again has the same.
+    pub words: String,
 }
 
 /// Sees all calls from its beginning on, those of all clients.
@@ -97,6 +99,12 @@ pub fn count(calls: &[Call]) -> BTreeMap<&str, usize> {
     counts
 }
 
+/// The calls, each once: on a busy machine one may be given up on, and is made again.
+pub fn without_repeats(calls: &[Call]) -> Vec<Call> {
+    let mut seen = BTreeSet::new();
+    calls.iter().filter(|call| seen.insert(&call.words)).cloned().collect()
+}
+
 /// `TIME [0 CLIENT] "COMMAND" "ARGUMENT" …`
 fn parse(line: &str, names: &BTreeMap<String, &str>) -> Option<Call> {
     let (time, rest) = line.split_once(" [").expect("a time");
@@ -116,5 +124,5 @@ fn parse(line: &str, names: &BTreeMap<String, &str>) -> Option<Call> {
         "echo" => (first.to_owned(), 0),
         _ => (command, 0),
     };
-    Some(Call { at, name, keys })
+    Some(Call { at, name, keys, words: rest.to_owned() })
 }

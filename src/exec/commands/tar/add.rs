@@ -45,8 +45,7 @@ impl Job<'_> {
                 }
             }
         }
-        let mut growing =
-            Growing { tar: Builder::new(before), linked: HashMap::new(), added: Vec::new() };
+        let mut growing = Growing { tar: Builder::new(before), linked: HashMap::new(), added: Vec::new() };
         for (dir, name) in std::mem::take(&mut self.plan.names) {
             self.member(&dir, &name, &mut growing);
         }
@@ -125,8 +124,7 @@ impl Job<'_> {
     /// The list of what goes in: on standard error where the archive is on standard output.
     fn name_it(&mut self, stored: &str, stat: &Stat) {
         let line = if self.plan.verbose > 1 { take::long(stored, stat, None) } else { format!("{stored}\n") };
-        let stream =
-            if self.plan.archive == "-" { &mut self.answer.stderr } else { &mut self.answer.stdout };
+        let stream = if self.plan.archive == "-" { &mut self.answer.stderr } else { &mut self.answer.stdout };
         stream.extend_from_slice(line.as_bytes());
     }
 

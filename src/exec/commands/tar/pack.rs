@@ -50,7 +50,8 @@ impl Packing {
         match self {
             Self::None => Ok(data),
             Self::Gzip => {
-                let mut writer = GzBuilder::new().operating_system(3).write(Vec::new(), Compression::default());
+                let mut writer =
+                    GzBuilder::new().operating_system(3).write(Vec::new(), Compression::default());
                 writer.write_all(&data)?;
                 writer.finish()
             }
