@@ -109,16 +109,16 @@ impl Git<'_> {
             at += 1;
             let mut value = || {
                 at += 1;
-                args.get(at - 1).cloned().ok_or_else(|| Failed {
-                    exit: 129,
-                    message: format!("error: no value given for {arg}"),
-                })
+                args.get(at - 1)
+                    .cloned()
+                    .ok_or_else(|| Failed { exit: 129, message: format!("error: no value given for {arg}") })
             };
             match arg.as_str() {
                 "-C" => {
                     let dir = value()?;
                     let path = absolute(&self.cwd, &dir);
-                    let found = self.call.files.read_dir(&path).and_then(|_| self.call.files.canonical(&path));
+                    let found =
+                        self.call.files.read_dir(&path).and_then(|_| self.call.files.canonical(&path));
                     self.cwd =
                         found.map_err(|errno| failed::fatal(format!("cannot change to '{dir}': {errno}")))?;
                 }

@@ -17,7 +17,6 @@ use crate::fs::Kind;
 pub(super) enum For {
     Checkout,
     Merge,
-    Reset,
 }
 
 impl Repo<'_> {
@@ -47,8 +46,9 @@ impl Repo<'_> {
             Err(_) => {}
         }
         if mode == LINK {
-            let target = std::str::from_utf8(&data)
-                .map_err(|_| fatal(format!("{path}: a link whose target is not UTF-8 is not supported here")))?;
+            let target = std::str::from_utf8(&data).map_err(|_| {
+                fatal(format!("{path}: a link whose target is not UTF-8 is not supported here"))
+            })?;
             files.symlink(target, &full).map_err(at(path))?;
         } else {
             let wanted = if mode == PROGRAM { 0o777 } else { 0o666 };
@@ -116,7 +116,10 @@ impl Repo<'_> {
             steps.push((path, new));
         }
         if !index.unmerged().is_empty() {
-            return Err(Failed { exit: 1, message: "error: you need to resolve your current index first".into() });
+            return Err(Failed {
+                exit: 1,
+                message: "error: you need to resolve your current index first".into(),
+            });
         }
         refuse(&local, &unknown.into_iter().collect::<Vec<_>>(), why)?;
         self.carry_out(index, &steps)
@@ -136,7 +139,8 @@ impl Repo<'_> {
             if index.has(part) || index.has_below(part) || rules.ignores(part, is_dir) {
                 return Ok(None);
             }
-            let empty = is_dir && self.call.files.read_dir(&self.full(part)).is_ok_and(|list| list.is_empty());
+            let empty =
+                is_dir && self.call.files.read_dir(&self.full(part)).is_ok_and(|list| list.is_empty());
             return Ok((!empty).then(|| part.to_owned()));
         }
         Ok(None)
@@ -185,7 +189,6 @@ fn refuse(local: &[String], unknown: &[String], why: For) -> Done {
     let (by, before) = match why {
         For::Checkout => ("checkout", "switch branches"),
         For::Merge => ("merge", "merge"),
-        For::Reset => ("reset", "reset"),
     };
     let list = |paths: &[String]| paths.iter().map(|path| format!("\t{path}\n")).collect::<String>();
     if !local.is_empty() {

@@ -59,7 +59,8 @@ impl<'r, 'a> Blobs<'r, 'a> {
             return Ok(changes);
         }
         let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-        let (mut pairs, mut used): (BTreeMap<usize, (usize, u32)>, Vec<usize>) = (BTreeMap::new(), Vec::new());
+        let (mut pairs, mut used): (BTreeMap<usize, (usize, u32)>, Vec<usize>) =
+            (BTreeMap::new(), Vec::new());
         for &new in &came {
             let same = |old: &&usize| {
                 let (a, b) = (changes[**old].old, changes[new].new);
@@ -148,7 +149,8 @@ fn alike((old_size, old): Pieces<'_>, (new_size, new): Pieces<'_>) -> u64 {
     if small == 0 || large * ALIKE < (large - small) * 100 {
         return 0;
     }
-    let copied: u64 = old.iter().map(|(piece, size)| new.get(piece).map_or(0, |other| *other.min(size))).sum();
+    let copied: u64 =
+        old.iter().map(|(piece, size)| new.get(piece).map_or(0, |other| *other.min(size))).sum();
     copied * FULL / large
 }
 

@@ -39,7 +39,9 @@ const SPECS: &[Spec] = &[
 pub(super) fn full_branch(name: &str) -> Done<String> {
     let full = format!("refs/heads/{name}");
     if name.starts_with('-') || name == "HEAD" || !is_valid(&full) {
-        return Err(fatal(format!("'{name}' is not a valid branch name\nhint: See `man git check-ref-format`\nhint: Disable this message with \"git config advice.refSyntax false\"")));
+        return Err(fatal(format!(
+            "'{name}' is not a valid branch name\nhint: See `man git check-ref-format`\nhint: Disable this message with \"git config advice.refSyntax false\""
+        )));
     }
     Ok(full)
 }
@@ -58,7 +60,9 @@ pub(super) fn follow(repo: &Repo<'_>, branch: &str, full: &str) -> Done<bool> {
     } else {
         let Some(rest) = full.strip_prefix("refs/remotes/") else { return Ok(false) };
         let remotes = repo.config.subsections("remote");
-        let Some(remote) = remotes.iter().find(|name| rest.starts_with(&format!("{name}/"))) else { return Ok(false) };
+        let Some(remote) = remotes.iter().find(|name| rest.starts_with(&format!("{name}/"))) else {
+            return Ok(false);
+        };
         ((*remote).to_owned(), format!("refs/heads/{}", &rest[remote.len() + 1..]))
     };
     set_config(repo, &format!("branch.{branch}.remote"), &remote)?;
@@ -71,7 +75,9 @@ impl Git<'_> {
     pub(super) fn branch(&mut self, args: &[String]) -> Done<u8> {
         let (given, rest) = given::read("branch", args, SPECS)?;
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+        let value = |letter: char| {
+            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
+        };
         let names = [given.operands.clone(), rest.unwrap_or_default()].concat();
         let repo = self.repo()?;
         let current = match repo.head()? {
@@ -97,11 +103,15 @@ impl Git<'_> {
         }
         if let Some(followed) = value('u') {
             let branch = names.first().map(|name| (*name).to_owned()).or(current);
-            let branch = branch.ok_or_else(|| fatal("could not set upstream of HEAD when it does not point to any branch"))?;
+            let branch = branch.ok_or_else(|| {
+                fatal("could not set upstream of HEAD when it does not point to any branch")
+            })?;
             let full = revision::full_name(&repo, followed)?
                 .ok_or_else(|| fatal(format!("the requested upstream branch '{followed}' does not exist")))?;
             if !follow(&repo, &branch, &full)? {
-                return Err(fatal(format!("cannot set up tracking information; starting point '{followed}' is not a branch")));
+                return Err(fatal(format!(
+                    "cannot set up tracking information; starting point '{followed}' is not a branch"
+                )));
             }
             self.say(&format!("branch '{branch}' set up to track '{}'.", short_name(&full)));
             return Ok(0);
@@ -122,11 +132,24 @@ impl Git<'_> {
             repo.put(&path, text.as_bytes())?;
             return Ok(0);
         }
-        let lists = has('l') || has('a') || has('r') || has('v') || has('\u{5}') || has('\u{6}') || has('\u{7}') || has('\u{8}');
+        let lists = has('l')
+            || has('a')
+            || has('r')
+            || has('v')
+            || has('\u{5}')
+            || has('\u{6}')
+            || has('\u{7}')
+            || has('\u{8}');
         if names.is_empty() || lists {
             let asked = |letter: char| has(letter).then(|| value(letter).unwrap_or("HEAD"));
             let filters = [asked('\u{5}'), asked('\u{6}'), asked('\u{7}')];
-            return self.list_branches(&repo, &names, (has('a'), has('r'), has('v')), filters, value('\u{8}'));
+            return self.list_branches(
+                &repo,
+                &names,
+                (has('a'), has('r'), has('v')),
+                filters,
+                value('\u{8}'),
+            );
         }
         let start = match names[..] {
             [_] => "HEAD",
@@ -138,23 +161,39 @@ impl Git<'_> {
     }
 
     /// Makes a branch. One that begins at a branch of a remote follows it.
-    pub(super) fn make_branch(&mut self, repo: &Repo<'_>, name: &str, start: &str, force: bool, alone: bool) -> Done<super::oid::Oid> {
+    pub(super) fn make_branch(
+        &mut self,
+        repo: &Repo<'_>,
+        name: &str,
+        start: &str,
+        force: bool,
+        alone: bool,
+    ) -> Done<super::oid::Oid> {
         let full = full_branch(name)?;
         let oid = match revision::find(repo, start)? {
             Some(oid) => repo.peel(&oid, Some(super::object::Kind::Commit))?,
-            None => return Err(fatal(format!("not a valid object name: '{}'", if start == "HEAD" { self.unborn(repo)? } else { start.to_owned() }))),
+            None => {
+                return Err(fatal(format!(
+                    "not a valid object name: '{}'",
+                    if start == "HEAD" { self.unborn(repo)? } else { start.to_owned() }
+                )));
+            }
         };
         if repo.resolve(&full)?.is_some() {
             if !force {
                 return Err(fatal(format!("a branch named '{name}' already exists")));
             }
             if repo.head()? == Head::Branch(full.clone()) {
-                return Err(fatal(format!("cannot force update the branch '{name}' used by worktree at '{}'", repo.root())));
+                return Err(fatal(format!(
+                    "cannot force update the branch '{name}' used by worktree at '{}'",
+                    repo.root()
+                )));
             }
         }
         repo.update(&full, &oid)?;
         if !alone
-            && let Some(from) = revision::full_name(repo, start)?.filter(|from| from.starts_with("refs/remotes/"))
+            && let Some(from) =
+                revision::full_name(repo, start)?.filter(|from| from.starts_with("refs/remotes/"))
             && follow(repo, name, &from)?
         {
             self.say(&format!("branch '{name}' set up to track '{}'.", short_name(&from)));
@@ -169,7 +208,14 @@ impl Git<'_> {
         })
     }
 
-    fn delete_branches(&mut self, repo: &Repo<'_>, names: &[&str], force: bool, remote: bool, quiet: bool) -> Done<u8> {
+    fn delete_branches(
+        &mut self,
+        repo: &Repo<'_>,
+        names: &[&str],
+        force: bool,
+        remote: bool,
+        quiet: bool,
+    ) -> Done<u8> {
         if names.is_empty() {
             return Err(fatal("branch name required"));
         }
@@ -240,7 +286,9 @@ impl Git<'_> {
             .config
             .pairs()
             .iter()
-            .filter_map(|(key, value)| Some((format!("branch.{new}.{}", key.strip_prefix(&prefix)?), value.clone())))
+            .filter_map(|(key, value)| {
+                Some((format!("branch.{new}.{}", key.strip_prefix(&prefix)?), value.clone()))
+            })
             .collect();
         if let Some(without) = config::remove_section(&text, &format!("branch.{old}"))? {
             text = without;
@@ -276,7 +324,8 @@ impl Git<'_> {
                 if !patterns.is_empty() && !patterns.iter().any(|pattern| glob::matches(pattern, &short)) {
                     continue;
                 }
-                let mut name = if all && prefix == "refs/remotes/" { format!("remotes/{short}") } else { short };
+                let mut name =
+                    if all && prefix == "refs/remotes/" { format!("remotes/{short}") } else { short };
                 if let Some(to) = repo.symbolic(&full)? {
                     name += &format!(" -> {}", short_name(&to));
                 }
@@ -307,8 +356,14 @@ impl Git<'_> {
             let mut line = format!("{} {name}", if here { '*' } else { ' ' });
             if verbose && let (Some(oid), false) = (oid, name.contains(" -> ")) {
                 let pad = " ".repeat(width - name.chars().count());
-                let stand = full.strip_prefix("refs/heads/").map(|branch| standing(repo, branch)).transpose()?;
-                line += &format!("{pad} {}{} {}", repo.short(&oid)?, stand.unwrap_or_default(), repo.commit(&oid)?.subject());
+                let stand =
+                    full.strip_prefix("refs/heads/").map(|branch| standing(repo, branch)).transpose()?;
+                line += &format!(
+                    "{pad} {}{} {}",
+                    repo.short(&oid)?,
+                    stand.unwrap_or_default(),
+                    repo.commit(&oid)?.subject()
+                );
             }
             self.say(&line);
         }

@@ -120,14 +120,20 @@ impl Git<'_> {
                     Some(oid) => repo.short(&repo.peel(&oid, None)?)?,
                     None => "the index".to_owned(),
                 };
-                self.say_error(&format!("Updated {count} path{} from {what}", if count == 1 { "" } else { "s" }));
+                self.say_error(&format!(
+                    "Updated {count} path{} from {what}",
+                    if count == 1 { "" } else { "s" }
+                ));
             }
             return Ok(0);
         }
-        if to.create.is_some() && (rest.len() > usize::from(first.is_none()) || behind.is_some_and(|paths| !paths.is_empty())) {
+        if to.create.is_some()
+            && (rest.len() > usize::from(first.is_none()) || behind.is_some_and(|paths| !paths.is_empty()))
+        {
             return Err(fatal("Cannot update paths and switch to branch at the same time."));
         }
-        let start = first.map(|text| self.previous(&repo, text)).transpose()?.unwrap_or_else(|| "HEAD".to_owned());
+        let start =
+            first.map(|text| self.previous(&repo, text)).transpose()?.unwrap_or_else(|| "HEAD".to_owned());
         self.go(&repo, &to, &start)
     }
 
@@ -162,7 +168,9 @@ impl Git<'_> {
                     return self.go(&repo, &to, short_name(&full));
                 }
                 return Err(match revision::find(&repo, &start)? {
-                    Some(_) => fatal(format!("a branch is expected, got commit '{start}'\nhint: If you want to detach HEAD at the commit, try again with the --detach option.")),
+                    Some(_) => fatal(format!(
+                        "a branch is expected, got commit '{start}'\nhint: If you want to detach HEAD at the commit, try again with the --detach option."
+                    )),
                     None => fatal(format!("invalid reference: {start}")),
                 });
             }
@@ -270,7 +278,10 @@ impl Git<'_> {
             repo.point("HEAD", &branch)?;
             if !to.quiet {
                 let same = old_head == Head::Branch(branch);
-                self.say_error(&format!("{} '{start}'", if same { "Already on" } else { "Switched to branch" }));
+                self.say_error(&format!(
+                    "{} '{start}'",
+                    if same { "Already on" } else { "Switched to branch" }
+                ));
                 if let Some(text) = tracking(repo, start)? {
                     self.say(text.trim_end());
                 }
@@ -279,7 +290,11 @@ impl Git<'_> {
         } else {
             repo.detach(&oid)?;
             if !to.quiet {
-                self.say_error(&format!("HEAD is now at {} {}", repo.short(&oid)?, repo.commit(&oid)?.subject()));
+                self.say_error(&format!(
+                    "HEAD is now at {} {}",
+                    repo.short(&oid)?,
+                    repo.commit(&oid)?.subject()
+                ));
             }
             start.to_owned()
         };
@@ -293,8 +308,10 @@ impl Git<'_> {
 
     /// Changes that went along.
     fn list_kept(&mut self, repo: &Repo<'_>, index: &mut Index, target: &Flat) -> Done {
-        let mut lines: Vec<(String, char)> =
-            compare(target, &index.flat()).into_iter().map(|change| (change.path.clone(), change.letter())).collect();
+        let mut lines: Vec<(String, char)> = compare(target, &index.flat())
+            .into_iter()
+            .map(|change| (change.path.clone(), change.letter()))
+            .collect();
         for change in repo.unstaged(index, &Pathspec::default())?.0 {
             if !lines.iter().any(|(path, _)| *path == change.path) {
                 lines.push((change.path.clone(), change.letter()));
@@ -325,7 +342,9 @@ impl Git<'_> {
         }
         let files = files || !staged;
         let source = match source {
-            Some(text) => Some(revision::find(&repo, text)?.ok_or_else(|| fatal(format!("could not resolve {text}")))?),
+            Some(text) => {
+                Some(revision::find(&repo, text)?.ok_or_else(|| fatal(format!("could not resolve {text}")))?)
+            }
             None if staged => repo.head_commit()?,
             None => None,
         };
@@ -333,7 +352,9 @@ impl Git<'_> {
             // Before the first commit: nothing is staged then.
             let spec = Pathspec::new(&repo, &self.cwd, &paths)?;
             let mut index = Index::read(&repo)?;
-            Repo::meant(&index, &spec).iter().for_each(|path| drop(index.remove(path)));
+            for path in Repo::meant(&index, &spec) {
+                index.remove(&path);
+            }
             index.write(&repo)?;
             return Ok(0);
         }
@@ -343,7 +364,14 @@ impl Git<'_> {
 
     /// Takes files from a tree, or from the index, into the index and the work tree. Gives
     /// how many files were written.
-    fn take_paths(&mut self, repo: &Repo<'_>, paths: &[&str], source: Option<&Oid>, staged: bool, files: bool) -> Done<usize> {
+    fn take_paths(
+        &mut self,
+        repo: &Repo<'_>,
+        paths: &[&str],
+        source: Option<&Oid>,
+        staged: bool,
+        files: bool,
+    ) -> Done<usize> {
         if paths.is_empty() {
             return Err(misused("checkout", "no paths are given", CHECKOUT));
         }
@@ -382,7 +410,10 @@ impl Git<'_> {
                 }
             } else if held.as_ref().is_none_or(|held| (held.mode, held.oid) != side) {
                 let (mode, oid) = side;
-                index.put(path, super::index::Staged { mode, oid, seen: super::index::Seen::default(), intent: false });
+                index.put(
+                    path,
+                    super::index::Staged { mode, oid, seen: super::index::Seen::default(), intent: false },
+                );
             }
         }
         // What the source does not have goes; `git checkout TREE PATH` leaves it.
@@ -407,13 +438,16 @@ impl Git<'_> {
     fn moves(&self, repo: &Repo<'_>) -> Done<Vec<(String, String)>> {
         let data = repo.file(&repo.path("logs/HEAD"))?.unwrap_or_default();
         let text = String::from_utf8_lossy(&data);
-        let moves = text.lines().filter_map(|line| line.split_once("\tcheckout: moving from ")?.1.split_once(" to "));
+        let moves =
+            text.lines().filter_map(|line| line.split_once("\tcheckout: moving from ")?.1.split_once(" to "));
         Ok(moves.map(|(from, to)| (from.to_owned(), to.to_owned())).collect())
     }
 
     /// Where a HEAD without a branch was put, as it was named, and whether it is there still.
     pub(super) fn detached_at(&self, repo: &Repo<'_>) -> Done<Option<(String, bool)>> {
-        let (Head::Detached(head), Some((_, name))) = (repo.head()?, self.moves(repo)?.pop()) else { return Ok(None) };
+        let (Head::Detached(head), Some((_, name))) = (repo.head()?, self.moves(repo)?.pop()) else {
+            return Ok(None);
+        };
         let Some(oid) = revision::find(repo, &name)? else { return Ok(None) };
         let commit = repo.peel(&oid, Some(Kind::Commit))?;
         let is_ref = revision::full_name(repo, &name)?.is_some_and(|full| full != "HEAD");
@@ -430,7 +464,9 @@ impl Git<'_> {
         });
         let path = repo.path("logs/HEAD");
         let mut text = repo.file(&path)?.unwrap_or_default().to_vec();
-        text.extend_from_slice(format!("{old} {new} {who}\tcheckout: moving from {from} to {to}\n").as_bytes());
+        text.extend_from_slice(
+            format!("{old} {new} {who}\tcheckout: moving from {from} to {to}\n").as_bytes(),
+        );
         repo.put(&path, &text)
     }
 }

@@ -41,7 +41,9 @@ impl<'a> Git<'a> {
     pub(super) async fn clone_repo(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("clone", args, SPECS)?;
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+        let value = |letter: char| {
+            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
+        };
         let operands = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let (url, dir) = match operands[..] {
             [url] => (url, None),
@@ -57,7 +59,9 @@ impl<'a> Git<'a> {
         let name = match dir {
             Some(dir) => dir,
             None => {
-                let name = folder(&url).ok_or_else(|| fatal(format!("could not guess a folder's name from '{url}'; please give one")))?;
+                let name = folder(&url).ok_or_else(|| {
+                    fatal(format!("could not guess a folder's name from '{url}'; please give one"))
+                })?;
                 if bare { format!("{name}.git") } else { name }
             }
         };
@@ -65,7 +69,9 @@ impl<'a> Git<'a> {
         let files = &self.call.files;
         let there = files.stat(&path, true);
         if there.is_ok() && !files.read_dir(&path).is_ok_and(|list| list.is_empty()) {
-            return Err(fatal(format!("destination path '{name}' already exists and is not an empty directory.")));
+            return Err(fatal(format!(
+                "destination path '{name}' already exists and is not an empty directory."
+            )));
         }
         if !has('q') {
             let what = if bare { "bare repository " } else { "" };
@@ -106,22 +112,28 @@ impl<'a> Git<'a> {
         mut wish: Wish,
     ) -> Done<u8> {
         let offer = self.offer(None, url, "git-upload-pack").await?;
-        let head = match (branch, offer.refs.get("HEAD")) {
-            (Some(name), _) => {
-                let names = [format!("refs/heads/{name}"), format!("refs/tags/{name}")];
-                let found = names.into_iter().find(|full| offer.refs.contains_key(full));
-                Some(found.ok_or_else(|| fatal(format!("Remote branch {name} not found in upstream {remote}")))?)
-            }
-            (None, Some(oid)) => offer.head.clone().or_else(|| {
-                let same = |(name, own): &(&String, &super::oid::Oid)| name.starts_with("refs/heads/") && *own == oid;
-                offer.refs.iter().find(same).map(|(name, _)| name.clone())
-            }),
-            (None, None) => offer.head.clone(),
-        };
+        let head =
+            match (branch, offer.refs.get("HEAD")) {
+                (Some(name), _) => {
+                    let names = [format!("refs/heads/{name}"), format!("refs/tags/{name}")];
+                    let found = names.into_iter().find(|full| offer.refs.contains_key(full));
+                    Some(found.ok_or_else(|| {
+                        fatal(format!("Remote branch {name} not found in upstream {remote}"))
+                    })?)
+                }
+                (None, Some(oid)) => offer.head.clone().or_else(|| {
+                    let same = |(name, own): &(&String, &super::oid::Oid)| {
+                        name.starts_with("refs/heads/") && *own == oid
+                    };
+                    offer.refs.iter().find(same).map(|(name, _)| name.clone())
+                }),
+                (None, None) => offer.head.clone(),
+            };
         let initial = head.as_deref().and_then(|full| full.strip_prefix("refs/heads/"));
         let (git_dir, _) = self.make_repo(path, bare, initial)?;
         let config_path = join(&git_dir, "config");
-        let text = String::from_utf8_lossy(&self.call.files.read(&config_path).unwrap_or_default()).into_owned();
+        let text =
+            String::from_utf8_lossy(&self.call.files.read(&config_path).unwrap_or_default()).into_owned();
         let mut text = config::set(&text, &format!("remote.{remote}.url"), url, false)?;
         let spec = match (&head, single, bare) {
             (Some(full), true, _) if full.starts_with("refs/heads/") => {
@@ -164,7 +176,10 @@ impl<'a> Git<'a> {
             follow_head(&repo, remote, &full)?;
             let tracked = offer.head.as_deref().map_or(name, short_name);
             if repo.resolve(&format!("refs/remotes/{remote}/{tracked}"))?.is_some() {
-                repo.point(&format!("refs/remotes/{remote}/HEAD"), &format!("refs/remotes/{remote}/{tracked}"))?;
+                repo.point(
+                    &format!("refs/remotes/{remote}/HEAD"),
+                    &format!("refs/remotes/{remote}/{tracked}"),
+                )?;
             }
         } else {
             repo.detach(&repo.peel(oid, Some(Kind::Commit))?)?;
@@ -173,7 +188,8 @@ impl<'a> Git<'a> {
     }
 
     fn reopened(&self, path: &str) -> Done<super::repo::Repo<'a>> {
-        self.repo_at(path)?.ok_or_else(|| Failed { exit: 128, message: "fatal: the new repository is gone".into() })
+        self.repo_at(path)?
+            .ok_or_else(|| Failed { exit: 128, message: "fatal: the new repository is gone".into() })
     }
 
     fn check_out(&self, repo: &super::repo::Repo<'_>, no_checkout: bool) -> Done<u8> {

@@ -71,7 +71,9 @@ impl Git<'_> {
     pub(super) fn commit(&mut self, args: &[String]) -> Done<u8> {
         let (given, rest) = given::read("commit", args, SPECS)?;
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+        let value = |letter: char| {
+            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
+        };
         let repo = self.work_repo()?;
         let amend = has('\u{3}');
         let head = repo.head_commit()?;
@@ -90,7 +92,9 @@ impl Git<'_> {
         {
             return Err(Failed {
                 exit: 128,
-                message: format!("error: Committing is not possible because you have unmerged files.\nfatal: Exiting because of an unresolved conflict: {path}"),
+                message: format!(
+                    "error: Committing is not possible because you have unmerged files.\nfatal: Exiting because of an unresolved conflict: {path}"
+                ),
             });
         }
         let spec = Pathspec::new(&repo, &self.cwd, &paths)?;
@@ -103,7 +107,12 @@ impl Git<'_> {
                 // Only these paths: the rest is as in HEAD.
                 next = Index::default();
                 for (path, (mode, oid)) in flatten_commit(&repo, head.as_ref())? {
-                    let entry = super::index::Staged { mode, oid, seen: super::index::Seen::default(), intent: false };
+                    let entry = super::index::Staged {
+                        mode,
+                        oid,
+                        seen: super::index::Seen::default(),
+                        intent: false,
+                    };
                     next.put(&path, entry);
                 }
             }
@@ -113,9 +122,9 @@ impl Git<'_> {
                     None => None,
                 };
                 for index in [&mut index, &mut next] {
-                    match &entry {
-                        Some(entry) => index.put(&path, entry.clone()),
-                        None => drop(index.remove(&path)),
+                    index.remove(&path);
+                    if let Some(entry) = &entry {
+                        index.put(&path, entry.clone());
                     }
                 }
             }
@@ -126,14 +135,19 @@ impl Git<'_> {
         let tree = next.write_tree(&repo)?;
         let (parents, before) = match &old {
             Some(old) if amend => {
-                let before = old.parents.first().map(|oid| repo.commit(oid)).transpose()?.map(|commit| commit.tree);
+                let before =
+                    old.parents.first().map(|oid| repo.commit(oid)).transpose()?.map(|commit| commit.tree);
                 (old.parents.clone(), before)
             }
             Some(old) => (head.into_iter().collect(), Some(old.tree)),
             None => (Vec::new(), None),
         };
         let empty = before.map_or_else(|| next.flat().is_empty(), |before| before == tree);
-        if empty && !has('\u{5}') && parents.len() < 2 && !(amend && old.as_ref().is_some_and(|old| old.tree == tree)) {
+        if empty
+            && !has('\u{5}')
+            && parents.len() < 2
+            && !(amend && old.as_ref().is_some_and(|old| old.tree == tree))
+        {
             let status = self.compared(&repo, &mut index, &Pathspec::default(), "normal")?;
             let text = self.long_form(&repo, &status, false)?;
             self.answer.stdout.extend_from_slice(text.as_bytes());
@@ -143,7 +157,11 @@ impl Git<'_> {
         if has('s') {
             let line = format!("Signed-off-by: {} <{}>", committer.name, committer.mail);
             if !message.lines().any(|own| own == line) {
-                let gap = if message.trim_end().lines().last().is_some_and(|last| last.contains("-by: ")) { "" } else { "\n" };
+                let gap = if message.trim_end().lines().last().is_some_and(|last| last.contains("-by: ")) {
+                    ""
+                } else {
+                    "\n"
+                };
                 message += &format!("{gap}{line}\n");
             }
         }
@@ -161,8 +179,14 @@ impl Git<'_> {
         Ok(0)
     }
 
-    fn author(&self, repo: &Repo<'_>, amended: Option<&Commit>, options: &[(char, Option<&str>)]) -> Done<Ident> {
-        let value = |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+    fn author(
+        &self,
+        repo: &Repo<'_>,
+        amended: Option<&Commit>,
+        options: &[(char, Option<&str>)],
+    ) -> Done<Ident> {
+        let value =
+            |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
         let mut author = match (amended, value('\u{7}')) {
             (Some(old), _) if !options.iter().any(|(own, _)| *own == '\u{e}') => old.author.clone(),
             (_, Some(_)) => Ident { when: self.ident(repo, "COMMITTER")?.when, ..Ident::default() },
@@ -171,7 +195,9 @@ impl Git<'_> {
         if let Some(text) = value('\u{7}') {
             let parsed = Ident::parse(text);
             if !text.contains('<') || parsed.name.is_empty() {
-                return Err(fatal(format!("--author '{text}' is not 'Name <email>' and matches no existing author")));
+                return Err(fatal(format!(
+                    "--author '{text}' is not 'Name <email>' and matches no existing author"
+                )));
             }
             if amended.is_none()
                 && let Some(date) = self.env.get("GIT_AUTHOR_DATE")
@@ -186,9 +212,16 @@ impl Git<'_> {
         Ok(author)
     }
 
-    fn message(&self, repo: &Repo<'_>, options: &[(char, Option<&str>)], amended: Option<&Commit>) -> Done<String> {
-        let parts: Vec<&str> = options.iter().filter(|(own, _)| *own == 'm').filter_map(|(_, value)| *value).collect();
-        let value = |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+    fn message(
+        &self,
+        repo: &Repo<'_>,
+        options: &[(char, Option<&str>)],
+        amended: Option<&Commit>,
+    ) -> Done<String> {
+        let parts: Vec<&str> =
+            options.iter().filter(|(own, _)| *own == 'm').filter_map(|(_, value)| *value).collect();
+        let value =
+            |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
         if !parts.is_empty() && value('F').is_some() {
             return Err(misused("commit", "options '-m' and '-F' cannot be used together", SPECS));
         }
@@ -223,7 +256,8 @@ impl Git<'_> {
             text += &format!(" Date: {}\n", commit.author.when.show("", self.now()));
         }
         if commit.parents.len() < 2 {
-            let before = commit.parents.first().map(|oid| repo.commit(oid)).transpose()?.map(|commit| commit.tree);
+            let before =
+                commit.parents.first().map(|oid| repo.commit(oid)).transpose()?.map(|commit| commit.tree);
             let blobs = Blobs::new(repo);
             let changes = blobs.find_moved(compare_trees(repo, before.as_ref(), Some(&commit.tree))?)?;
             if !changes.is_empty() {

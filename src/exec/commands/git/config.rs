@@ -93,7 +93,11 @@ fn normal(key: &str) -> Done<String> {
         return Err(bad("key does not contain variable name"));
     }
     let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    if section.is_empty() || !plain(section) || !plain(name) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+    if section.is_empty()
+        || !plain(section)
+        || !plain(name)
+        || !name.starts_with(|c: char| c.is_ascii_alphabetic())
+    {
         return Err(bad("invalid key"));
     }
     let (section, name) = (section.to_ascii_lowercase(), name.to_ascii_lowercase());
@@ -264,7 +268,11 @@ pub(super) fn unset(text: &str, key: &str) -> Done<Option<String>> {
         out.replace_range(variable.at.clone(), "");
         any = true;
     }
-    if any { Ok(Some(without_empty(&out, wanted.rsplit_once('.').map_or("", |(section, _)| section))?)) } else { Ok(None) }
+    if any {
+        Ok(Some(without_empty(&out, wanted.rsplit_once('.').map_or("", |(section, _)| section))?))
+    } else {
+        Ok(None)
+    }
 }
 
 /// The text without a section that has nothing in it any more.
@@ -273,7 +281,8 @@ fn without_empty(text: &str, name: &str) -> Done<String> {
     let mut out = text.to_owned();
     for (number, section) in sections.iter().enumerate().rev().filter(|(_, section)| section.name == name) {
         let end = sections.get(number + 1).map_or(text.len(), |next| next.at.start);
-        let used = variables.iter().any(|variable| variable.at.start >= section.at.start && variable.at.start < end);
+        let used =
+            variables.iter().any(|variable| variable.at.start >= section.at.start && variable.at.start < end);
         if !used && !text[section.at.end..end].contains(['#', ';']) {
             out.replace_range(section.at.start..end, "");
         }

@@ -56,7 +56,9 @@ impl Git<'_> {
             {
                 let a = if dots == 3 {
                     let [a, b] = [a, b].map(|oid| repo.peel(&oid, Some(Kind::Commit)));
-                    *merge_bases(&repo, &a?, &b?)?.first().ok_or_else(|| fatal(format!("{text}: no merge base")))?
+                    *merge_bases(&repo, &a?, &b?)?
+                        .first()
+                        .ok_or_else(|| fatal(format!("{text}: no merge base")))?
                 } else {
                     a
                 };
@@ -98,9 +100,9 @@ impl Git<'_> {
                         // The files as they are: the index, and what differs from it.
                         let mut now = index.flat();
                         for change in &unstaged {
-                            match change.new {
-                                Some(side) => drop(now.insert(change.path.clone(), side)),
-                                None => drop(now.remove(&change.path)),
+                            now.remove(&change.path);
+                            if let Some(side) = change.new {
+                                now.insert(change.path.clone(), side);
                             }
                         }
                         let changes = compare(&super::trees::flatten(&repo, tree)?, &now);
@@ -115,7 +117,13 @@ impl Git<'_> {
         self.differences(&Blobs::with_files(&repo, &changes), &style, changes.clone(), &spec)
     }
 
-    fn differences(&mut self, blobs: &Blobs<'_, '_>, style: &Style, mut changes: Vec<Change>, spec: &Pathspec) -> Done<u8> {
+    fn differences(
+        &mut self,
+        blobs: &Blobs<'_, '_>,
+        style: &Style,
+        mut changes: Vec<Change>,
+        spec: &Pathspec,
+    ) -> Done<u8> {
         changes.retain(|change| spec.matches(&change.path));
         let changes = patch::prepared(blobs, style, changes)?;
         patch::write(blobs, style, &changes, &mut self.answer.stdout)?;

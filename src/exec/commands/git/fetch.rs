@@ -93,7 +93,12 @@ fn pairs(offer: &Offer, spec: &str) -> Done<Vec<Pair>> {
         return Ok(found.collect());
     }
     let theirs = if theirs.is_empty() { "HEAD" } else { theirs };
-    let names = [theirs.to_owned(), format!("refs/{theirs}"), format!("refs/tags/{theirs}"), format!("refs/heads/{theirs}")];
+    let names = [
+        theirs.to_owned(),
+        format!("refs/{theirs}"),
+        format!("refs/tags/{theirs}"),
+        format!("refs/heads/{theirs}"),
+    ];
     if let Some((name, oid)) = names.iter().find_map(|name| offer.refs.get_key_value(name)) {
         let ours = ours.filter(|ours| !ours.is_empty()).map(|ours| {
             if ours.starts_with("refs/") { ours.to_owned() } else { format!("refs/heads/{ours}") }
@@ -127,7 +132,12 @@ impl Git<'_> {
     }
 
     /// Fetches. Gives what came, for a merge: refs of theirs and their commits.
-    pub(super) async fn fetch_into(&mut self, repo: &mut Repo<'_>, remote: &str, wish: &Wish) -> Done<Vec<(String, Oid)>> {
+    pub(super) async fn fetch_into(
+        &mut self,
+        repo: &mut Repo<'_>,
+        remote: &str,
+        wish: &Wish,
+    ) -> Done<Vec<(String, Oid)>> {
         let url = Self::url_of(repo, remote);
         let offer = self.offer(Some(repo), &url, "git-upload-pack").await?;
         let configured: Vec<String> =
@@ -152,12 +162,20 @@ impl Git<'_> {
         }
         let main: Vec<(String, Oid)> = wanted.iter().map(|pair| (pair.theirs.clone(), pair.oid)).collect();
         wanted.extend(noted);
-        let tags: Vec<(&String, &Oid)> =
-            offer.refs.iter().filter(|(name, _)| name.starts_with("refs/tags/") && wish.tags != Tags::None).collect();
+        let tags: Vec<(&String, &Oid)> = offer
+            .refs
+            .iter()
+            .filter(|(name, _)| name.starts_with("refs/tags/") && wish.tags != Tags::None)
+            .collect();
         for (name, oid) in &tags {
             let of = offer.peeled.get(*name).unwrap_or(oid);
             if wish.tags == Tags::All || repo.has(of)? && wish.depth.is_none() {
-                wanted.push(Pair { theirs: (*name).clone(), ours: Some((*name).clone()), oid: **oid, force: false });
+                wanted.push(Pair {
+                    theirs: (*name).clone(),
+                    ours: Some((*name).clone()),
+                    oid: **oid,
+                    force: false,
+                });
             }
         }
         let mut wants = BTreeSet::new();
@@ -187,7 +205,14 @@ impl Git<'_> {
     }
 
     /// Asks for a pack and takes it in.
-    async fn fetch_pack(&mut self, repo: &mut Repo<'_>, url: &str, offer: &Offer, wants: &[Oid], depth: Option<usize>) -> Done {
+    async fn fetch_pack(
+        &mut self,
+        repo: &mut Repo<'_>,
+        url: &str,
+        offer: &Offer,
+        wants: &[Oid],
+        depth: Option<usize>,
+    ) -> Done {
         if !offer.can("side-band-64k") {
             return Err(unable("side-band-64k"));
         }
@@ -231,8 +256,8 @@ impl Git<'_> {
                 Packet::Line(line) if !begun && line.len() > 3 && line[0] > 3 => {
                     let text = String::from_utf8_lossy(line);
                     match text.trim_end().split_once(' ').map(|(word, oid)| (word, Oid::parse(oid))) {
-                        Some(("shallow", Some(oid))) => drop(cut.insert(oid)),
-                        Some(("unshallow", Some(oid))) => drop(cut.remove(&oid)),
+                        Some(("shallow", Some(oid))) => _ = cut.insert(oid),
+                        Some(("unshallow", Some(oid))) => _ = cut.remove(&oid),
                         _ => return Err(fatal("protocol error: an unexpected line")),
                     }
                 }
@@ -258,7 +283,15 @@ impl Git<'_> {
     }
 
     /// Writes refs and FETCH_HEAD, and tells what changed. `true`: something was refused.
-    fn note(&mut self, repo: &Repo<'_>, remote: &str, url: &str, wanted: &[Pair], offer: &Offer, wish: &Wish) -> Done<bool> {
+    fn note(
+        &mut self,
+        repo: &Repo<'_>,
+        remote: &str,
+        url: &str,
+        wanted: &[Pair],
+        offer: &Offer,
+        wish: &Wish,
+    ) -> Done<bool> {
         let mut lines: Vec<String> = Vec::new();
         let mut failed = false;
         let mut heads = String::new();
@@ -273,7 +306,11 @@ impl Git<'_> {
         for pair in wanted {
             let label = short_name(&pair.theirs);
             let kind = if pair.theirs.starts_with("refs/tags/") { "tag" } else { "branch" };
-            let merges = if wish.specs.is_empty() { upstream.as_ref() == Some(&pair.theirs) } else { pair.ours.is_none() };
+            let merges = if wish.specs.is_empty() {
+                upstream.as_ref() == Some(&pair.theirs)
+            } else {
+                pair.ours.is_none()
+            };
             let mark = if merges { "" } else { "not-for-merge" };
             let what = if pair.theirs == "HEAD" { String::new() } else { format!("{kind} '{label}' of ") };
             heads += &format!("{}\t{mark}\t{what}{}\n", pair.oid, shown(url));
@@ -288,7 +325,10 @@ impl Git<'_> {
             let target = short_name(ours);
             let line = |what: &str, tail: &str| format!(" {what:<19} {label:<10} -> {target}{tail}");
             if repo.head()? == Head::Branch(ours.clone()) && repo.work.is_some() {
-                return Err(fatal(format!("refusing to fetch into branch '{ours}' checked out at '{}'", repo.root())));
+                return Err(fatal(format!(
+                    "refusing to fetch into branch '{ours}' checked out at '{}'",
+                    repo.root()
+                )));
             }
             let Some(old) = old else {
                 lines.push(line(&format!("* [new {kind}]"), ""));
@@ -327,7 +367,8 @@ impl Git<'_> {
             }
         }
         // What is for a merge stands first.
-        let (first, rest): (Vec<&str>, Vec<&str>) = heads.lines().partition(|line| !line.contains("\tnot-for-merge\t"));
+        let (first, rest): (Vec<&str>, Vec<&str>) =
+            heads.lines().partition(|line| !line.contains("\tnot-for-merge\t"));
         let text: String = first.into_iter().chain(rest).map(|line| format!("{line}\n")).collect();
         repo.put(&repo.path("FETCH_HEAD"), text.as_bytes())?;
         if !wish.quiet && !lines.is_empty() {
@@ -357,7 +398,8 @@ impl Git<'_> {
         }
         let mut repo = self.repo()?;
         wish.prune |= repo.config.is("fetch.prune") == Some(true);
-        let mut operands = [given.operands, behind.unwrap_or_default()].concat().into_iter().map(str::to_owned);
+        let mut operands =
+            [given.operands, behind.unwrap_or_default()].concat().into_iter().map(str::to_owned);
         let remotes: Vec<String> = if all {
             repo.config.subsections("remote").into_iter().map(str::to_owned).collect()
         } else {
@@ -391,7 +433,8 @@ impl Git<'_> {
                 _ => {}
             }
         }
-        let mut operands = [given.operands, behind.unwrap_or_default()].concat().into_iter().map(str::to_owned);
+        let mut operands =
+            [given.operands, behind.unwrap_or_default()].concat().into_iter().map(str::to_owned);
         let named = operands.next();
         let remote = named.clone().unwrap_or_else(|| default_remote(&repo));
         wish.specs = operands.collect();
@@ -402,11 +445,19 @@ impl Git<'_> {
         let followed = repo.config.get(&format!("branch.{branch}.merge")).map(str::to_owned);
         let own = repo.config.get(&format!("branch.{branch}.remote")) == Some(&*remote);
         let came = self.fetch_into(&mut repo, &remote, &wish).await?;
-        let wanted = if wish.specs.is_empty() { followed.filter(|_| own) } else { came.first().map(|(name, _)| name.clone()) };
-        let Some((theirs, oid)) = wanted.and_then(|wanted| came.into_iter().find(|(name, _)| *name == wanted)) else {
+        let wanted = if wish.specs.is_empty() {
+            followed.filter(|_| own)
+        } else {
+            came.first().map(|(name, _)| name.clone())
+        };
+        let Some((theirs, oid)) =
+            wanted.and_then(|wanted| came.into_iter().find(|(name, _)| *name == wanted))
+        else {
             return Err(Failed {
                 exit: 1,
-                message: format!("There is no tracking information for the current branch.\nPlease specify which branch you want to merge with.\nSee git-pull(1) for details.\n\n    git pull <remote> <branch>\n\nIf you wish to set tracking information for this branch you can do so with:\n\n    git branch --set-upstream-to={remote}/<branch> {branch}\n"),
+                message: format!(
+                    "There is no tracking information for the current branch.\nPlease specify which branch you want to merge with.\nSee git-pull(1) for details.\n\n    git pull <remote> <branch>\n\nIf you wish to set tracking information for this branch you can do so with:\n\n    git branch --set-upstream-to={remote}/<branch> {branch}\n"
+                ),
             });
         };
         if let (Some(head), Ff::May, false) = (repo.head_commit()?, ff, decided)

@@ -129,7 +129,9 @@ fn pattern(text: &str, ignore_case: bool) -> Done<regex::Regex> {
 /// `-5` is `-n5`.
 fn with_counts(args: &[String]) -> Vec<String> {
     let count = |arg: &String| match arg.strip_prefix('-') {
-        Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => format!("-n{digits}"),
+        Some(digits) if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            format!("-n{digits}")
+        }
         _ => arg.clone(),
     };
     let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
@@ -186,7 +188,14 @@ impl Git<'_> {
     }
 
     /// Splits operands into commits and paths; commits go into `way`.
-    fn starts(&self, repo: &Repo<'_>, operands: &[&str], behind: Option<&[&str]>, way: &mut Way, head: bool) -> Done<Pathspec> {
+    fn starts(
+        &self,
+        repo: &Repo<'_>,
+        operands: &[&str],
+        behind: Option<&[&str]>,
+        way: &mut Way,
+        head: bool,
+    ) -> Done<Pathspec> {
         let mut paths: Vec<&str> = Vec::new();
         let mut any = !way.from.is_empty();
         for (number, text) in operands.iter().enumerate() {
@@ -214,7 +223,9 @@ impl Git<'_> {
                         super::refs::Head::Branch(full) => super::refs::short_name(&full).to_owned(),
                         super::refs::Head::Detached(oid) => oid.to_string(),
                     };
-                    return Err(fatal(format!("your current branch '{branch}' does not have any commits yet")));
+                    return Err(fatal(format!(
+                        "your current branch '{branch}' does not have any commits yet"
+                    )));
                 }
             }
         }
@@ -363,7 +374,9 @@ impl Git<'_> {
             }
             Kind::Commit => {
                 let commit = repo.commit(oid)?;
-                printer.print(oid, &commit, false, &mut self.answer.stdout)?;
+                // Statistics of a merge are those against its first parent.
+                let counts = !printer.style.patch;
+                printer.print(oid, &commit, counts, &mut self.answer.stdout)?;
                 if commit.parents.len() > 1 && !printer.style.quiet {
                     self.show_merge(repo, printer, &commit)?;
                 }

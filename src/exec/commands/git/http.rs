@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
+use super::Git;
 use super::failed::{Done, Failed, fatal};
 use super::oid::Oid;
 use super::packet::{Packet, Packets};
 use super::repo::Repo;
-use super::Git;
 use crate::exec::commands::fetch::{self, Plan, header};
 use crate::exec::host::Fetched;
 
@@ -49,7 +49,9 @@ impl Offer {
 /// Reads where a repository is. `Err`: by a way that there is none of here.
 pub(super) fn place(git: &Git<'_>, url: &str) -> Done<Place> {
     let refused = |scheme: &str| {
-        fatal(format!("transport '{scheme}' is not supported here; http:// and https:// are, and paths of the sandbox"))
+        fatal(format!(
+            "transport '{scheme}' is not supported here; http:// and https:// are, and paths of the sandbox"
+        ))
     };
     match url.split_once("://") {
         Some(("http" | "https", _)) => Ok(Place::Http(url.trim_end_matches('/').to_owned())),
@@ -96,7 +98,9 @@ impl Git<'_> {
             200 => Ok(got),
             401 | 407 => Err(fatal(format!("Authentication failed for '{shown}/'"))),
             404 => Err(fatal(format!("repository '{shown}/' not found"))),
-            status => Err(fatal(format!("unable to access '{shown}/': The requested URL returned error: {status}"))),
+            status => {
+                Err(fatal(format!("unable to access '{shown}/': The requested URL returned error: {status}")))
+            }
         }
     }
 
@@ -125,11 +129,20 @@ impl Git<'_> {
     }
 
     /// Sends a request of a service to where it was found. No further redirects.
-    pub(super) async fn post(&self, repo: &Repo<'_>, url: &str, offer: &Offer, service: &str, body: Vec<u8>) -> Done<Vec<u8>> {
+    pub(super) async fn post(
+        &self,
+        repo: &Repo<'_>,
+        url: &str,
+        offer: &Offer,
+        service: &str,
+        body: Vec<u8>,
+    ) -> Done<Vec<u8>> {
         let (plain, user) = fetch::split_user(url);
         // Credentials are for the place that they were given for.
-        let same = url::Url::parse(&plain).ok().map(|url| url.origin()) == url::Url::parse(&offer.base).ok().map(|url| url.origin());
-        let mut headers = if same { self.headers(Some(repo), user.as_ref()) } else { self.headers(None, None) };
+        let same = url::Url::parse(&plain).ok().map(|url| url.origin())
+            == url::Url::parse(&offer.base).ok().map(|url| url.origin());
+        let mut headers =
+            if same { self.headers(Some(repo), user.as_ref()) } else { self.headers(None, None) };
         if !same {
             headers.truncate(1);
         }
@@ -199,7 +212,11 @@ fn offer(data: &[u8], service: &str) -> Done<Offer> {
             offer.refs.insert(name.to_owned(), oid);
         }
     }
-    if offer.abilities.iter().any(|ability| ability.starts_with("object-format=") && ability != "object-format=sha1") {
+    if offer
+        .abilities
+        .iter()
+        .any(|ability| ability.starts_with("object-format=") && ability != "object-format=sha1")
+    {
         return Err(fatal("repositories with SHA-256 are not supported here"));
     }
     let named = offer.abilities.iter().find_map(|ability| ability.strip_prefix("symref=HEAD:"));

@@ -82,7 +82,8 @@ impl When {
             seconds: date.timestamp(),
             east: date.offset().local_minus_utc() / 60,
         };
-        if let Ok(date) = DateTime::parse_from_rfc2822(plain).or_else(|_| DateTime::parse_from_rfc3339(plain)) {
+        if let Ok(date) = DateTime::parse_from_rfc2822(plain).or_else(|_| DateTime::parse_from_rfc3339(plain))
+        {
             return Ok(of(date));
         }
         for format in ["%Y-%m-%d %H:%M:%S %z", "%Y-%m-%dT%H:%M:%S%z", "%a %b %d %H:%M:%S %Y %z"] {
@@ -90,7 +91,13 @@ impl When {
                 return Ok(of(date));
             }
         }
-        for format in ["%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%a %b %d %H:%M:%S %Y"] {
+        for format in [
+            "%Y-%m-%d %H:%M:%S",
+            "%Y-%m-%dT%H:%M:%S",
+            "%Y-%m-%d %H:%M",
+            "%Y-%m-%dT%H:%M",
+            "%a %b %d %H:%M:%S %Y",
+        ] {
             if let Ok(date) = NaiveDateTime::parse_from_str(plain, format) {
                 return Ok(Self { seconds: date.and_utc().timestamp(), east: 0 });
             }

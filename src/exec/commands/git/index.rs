@@ -84,7 +84,9 @@ impl Index {
         if sum != [0; 20] && sha1(body) != sum {
             return Err(bad("its checksum is another"));
         }
-        let word = |at: usize| body.get(at..at + 4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]));
+        let word = |at: usize| {
+            body.get(at..at + 4).map(|four| u32::from_be_bytes([four[0], four[1], four[2], four[3]]))
+        };
         let (version, count) = (word(4).unwrap_or(0), word(8).unwrap_or(0));
         if !(2..=4).contains(&version) {
             return Err(bad("an unknown version"));
@@ -93,10 +95,12 @@ impl Index {
         for _ in 0..count {
             let start = at;
             let field = |number: usize| word(start + number * 4).ok_or_else(|| bad("it ends early"));
-            let seen =
-                Seen { seconds: field(2)?, nanoseconds: field(3)?, ino: field(5)?, size: field(9)? };
+            let seen = Seen { seconds: field(2)?, nanoseconds: field(3)?, ino: field(5)?, size: field(9)? };
             let mode = field(6)?;
-            let oid = body.get(start + 40..start + 60).and_then(Oid::from_bytes).ok_or_else(|| bad("it ends early"))?;
+            let oid = body
+                .get(start + 40..start + 60)
+                .and_then(Oid::from_bytes)
+                .ok_or_else(|| bad("it ends early"))?;
             let flags = body.get(start + 60..start + 62).ok_or_else(|| bad("it ends early"))?;
             let stage = flags[0] >> 4 & 3;
             at += 62;
@@ -114,8 +118,9 @@ impl Index {
             }
             let rest = body.get(at..).unwrap_or_default();
             let end = rest.iter().position(|&byte| byte == 0).ok_or_else(|| bad("it ends early"))?;
-            let name = std::str::from_utf8(&rest[..end])
-                .map_err(|_| fatal("the index has a path that is not UTF-8; such paths are not supported here"))?;
+            let name = std::str::from_utf8(&rest[..end]).map_err(|_| {
+                fatal("the index has a path that is not UTF-8; such paths are not supported here")
+            })?;
             path.push_str(name);
             at += end;
             // Entries end with one to eight zeros, up to a multiple of eight.
@@ -163,7 +168,8 @@ impl Index {
             ];
             fields.iter().for_each(|field| out.extend_from_slice(&field.to_be_bytes()));
             out.extend_from_slice(&entry.oid.0);
-            let flags = u16::from(*stage) << 12 | path.len().min(0xfff) as u16 | u16::from(entry.intent) << 14;
+            let flags =
+                u16::from(*stage) << 12 | path.len().min(0xfff) as u16 | u16::from(entry.intent) << 14;
             out.extend_from_slice(&flags.to_be_bytes());
             if entry.intent {
                 out.extend_from_slice(&0x2000u16.to_be_bytes());
@@ -207,7 +213,9 @@ impl Index {
             .take_while(|((own, _), _)| own.starts_with(&prefix))
             .map(|(key, _)| key.clone())
             .collect();
-        below.iter().for_each(|key| drop(self.entries.remove(key)));
+        for key in below {
+            self.entries.remove(&key);
+        }
         self.entries.insert((path.to_owned(), 0), entry);
     }
 

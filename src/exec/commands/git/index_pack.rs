@@ -81,7 +81,10 @@ pub(super) fn index(data: &[u8], longest: u64, over: &dyn Fn() -> bool) -> Done<
             return Err(bad("bases of deltas are not there"));
         }
     }
-    Ok((written(&found, &data[body.len()..]), Oid::from_bytes(&data[body.len()..]).unwrap_or_default().to_string()))
+    Ok((
+        written(&found, &data[body.len()..]),
+        Oid::from_bytes(&data[body.len()..]).unwrap_or_default().to_string(),
+    ))
 }
 
 fn written(found: &[Found], sum: &[u8]) -> Vec<u8> {

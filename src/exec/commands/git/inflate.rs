@@ -24,7 +24,8 @@ pub(super) fn inflate(data: &[u8], size: u64, longest: u64) -> Done<(Vec<u8>, us
             out.reserve((size + 1 - out.len()).min(STEP.max(out.len())));
         }
         let (taken, held) = (unpack.total_in() as usize, out.len());
-        let status = unpack.decompress_vec(&data[taken..], &mut out, FlushDecompress::None).map_err(|_| bad())?;
+        let status =
+            unpack.decompress_vec(&data[taken..], &mut out, FlushDecompress::None).map_err(|_| bad())?;
         if out.len() > size {
             return Err(bad());
         }

@@ -97,7 +97,11 @@ fn mark(repo: &Repo<'_>, tree: &Oid, seen: &mut BTreeSet<Oid>) -> Done {
 }
 
 /// Takes a pack and new values of refs, as a remote does. Gives what was refused, by ref.
-pub(super) fn receive(repo: &mut Repo<'_>, pack: &[u8], updates: &[(String, Oid)]) -> Done<Vec<(String, String)>> {
+pub(super) fn receive(
+    repo: &mut Repo<'_>,
+    pack: &[u8],
+    updates: &[(String, Oid)],
+) -> Done<Vec<(String, String)>> {
     if !pack.is_empty() {
         repo.add_pack(pack)?;
     }

@@ -110,9 +110,25 @@ pub(super) fn look_option(look: &mut Look, letter: char, value: Option<&str>) ->
         '\u{93}' => look.short = false,
         '\u{94}' => {
             let value = value.unwrap_or_default();
-            let known = ["raw", "unix", "short", "iso", "iso8601", "iso-strict", "iso8601-strict", "rfc", "rfc2822", "relative", "default", "local"];
+            let known = [
+                "raw",
+                "unix",
+                "short",
+                "iso",
+                "iso8601",
+                "iso-strict",
+                "iso8601-strict",
+                "rfc",
+                "rfc2822",
+                "relative",
+                "default",
+                "local",
+            ];
             if !known.contains(&value) {
-                return Err(fatal(format!("date format '{value}' is not supported here; there are: {}", known.join(", "))));
+                return Err(fatal(format!(
+                    "date format '{value}' is not supported here; there are: {}",
+                    known.join(", ")
+                )));
             }
             value.clone_into(&mut look.date);
         }
@@ -142,7 +158,8 @@ pub(super) struct Printer<'r, 'a> {
 impl<'r, 'a> Printer<'r, 'a> {
     /// Loads what it needs to know of refs.
     pub(super) fn new(repo: &'r Repo<'a>, look: Look, style: Style, spec: Pathspec) -> Done<Self> {
-        let wants = matches!(&look.form, Form::Own(format, _) if format.contains("%d") || format.contains("%D"));
+        let wants =
+            matches!(&look.form, Form::Own(format, _) if format.contains("%d") || format.contains("%D"));
         let names = if look.decorate.is_some() || wants {
             pretty::names(repo, look.decorate == Some(true))?
         } else {
@@ -162,21 +179,28 @@ impl<'r, 'a> Printer<'r, 'a> {
 
     /// A commit, and its difference to its first parent. Of a merge no difference is shown,
     /// unless only the first parent counts.
-    pub(super) fn print(&mut self, oid: &Oid, commit: &Commit, first_parent: bool, out: &mut Vec<u8>) -> Done {
+    pub(super) fn print(
+        &mut self,
+        oid: &Oid,
+        commit: &Commit,
+        first_parent: bool,
+        out: &mut Vec<u8>,
+    ) -> Done {
         self.separate(out);
         let mut text = String::new();
         pretty::commit(self.repo, &self.look, &self.names, oid, commit, &mut text)?;
         out.extend_from_slice(text.as_bytes());
         if !self.style.is_chosen() || self.style.quiet || commit.parents.len() > 1 && !first_parent {
-            return self.end_own(out);
+            return Ok(());
         }
-        let before = commit.parents.first().map(|oid| self.repo.commit(oid)).transpose()?.map(|commit| commit.tree);
+        let before =
+            commit.parents.first().map(|oid| self.repo.commit(oid)).transpose()?.map(|commit| commit.tree);
         let blobs = Blobs::new(self.repo);
         let mut changes = compare_trees(self.repo, before.as_ref(), Some(&commit.tree))?;
         changes.retain(|change| self.spec.matches(&change.path));
         let changes = patch::prepared(&blobs, &self.style, changes)?;
         if changes.is_empty() {
-            return self.end_own(out);
+            return Ok(());
         }
         match &self.look.form {
             Form::Oneline => {}
@@ -191,15 +215,6 @@ impl<'r, 'a> Printer<'r, 'a> {
             _ => out.extend_from_slice(if self.style.stat && self.style.patch { b"---\n" } else { b"\n" }),
         }
         patch::write(&blobs, &self.style, &changes, out)
-    }
-
-    /// Without a difference a form whose newlines stand between two ends as it is.
-    fn end_own(&self, out: &mut Vec<u8>) -> Done {
-        // A form of nothing prints nothing, not even its newline.
-        if matches!(&self.look.form, Form::Own(format, true) if format.is_empty()) {
-            out.pop();
-        }
-        Ok(())
     }
 
     /// After the last one: the newline that a form without one lacks.

@@ -65,7 +65,8 @@ impl Git<'_> {
             match letter {
                 'm' => {
                     let text = value.unwrap_or_default();
-                    message = Some(message.map_or_else(|| text.to_owned(), |before| format!("{before}\n\n{text}")));
+                    message =
+                        Some(message.map_or_else(|| text.to_owned(), |before| format!("{before}\n\n{text}")));
                 }
                 'F' => message = Some(self.message_file(value.unwrap_or_default())?),
                 'q' => told.quiet = true,
@@ -82,7 +83,9 @@ impl Git<'_> {
         let name = match names[..] {
             [name] => name.to_owned(),
             [] => {
-                let Head::Branch(full) = repo.head()? else { return Err(fatal("No commit specified and merge.defaultToUpstream not set.")) };
+                let Head::Branch(full) = repo.head()? else {
+                    return Err(fatal("No commit specified and merge.defaultToUpstream not set."));
+                };
                 let upstream = revision::upstream(&repo, short_name(&full));
                 short_name(&upstream.ok_or_else(|| fatal("No remote for the current branch."))?).to_owned()
             }
@@ -106,7 +109,14 @@ impl Git<'_> {
     }
 
     /// Merges a commit into HEAD.
-    pub(super) fn merge_with(&mut self, repo: &Repo<'_>, oid: &Oid, message: &str, ff: Ff, told: &Told) -> Done<u8> {
+    pub(super) fn merge_with(
+        &mut self,
+        repo: &Repo<'_>,
+        oid: &Oid,
+        message: &str,
+        ff: Ff,
+        told: &Told,
+    ) -> Done<u8> {
         let mut index = Index::read(repo)?;
         if !index.unmerged().is_empty() {
             return Err(Failed {
@@ -149,15 +159,22 @@ impl Git<'_> {
         }
         let Some(base) = bases.first() else { return Err(fatal("refusing to merge unrelated histories")) };
         if bases.len() > 1 {
-            return Err(left_out("a merge of branches that were merged crosswise before", "nothing was changed"));
+            return Err(left_out(
+                "a merge of branches that were merged crosswise before",
+                "nothing was changed",
+            ));
         }
         let (author, committer) = (self.ident(repo, "AUTHOR")?, self.ident(repo, "COMMITTER")?);
-        let staged: Vec<String> = compare(&ours, &index.flat()).into_iter().map(|change| change.path).collect();
+        let staged: Vec<String> =
+            compare(&ours, &index.flat()).into_iter().map(|change| change.path).collect();
         if !staged.is_empty() {
             let list: Vec<String> = staged.iter().map(|path| format!("  {path}")).collect();
             return Err(Failed {
                 exit: 2,
-                message: format!("error: Your local changes to the following files would be overwritten by merge:\n{}\nMerge with strategy ort failed.", list.join("\n")),
+                message: format!(
+                    "error: Your local changes to the following files would be overwritten by merge:\n{}\nMerge with strategy ort failed.",
+                    list.join("\n")
+                ),
             });
         }
         let merged = merge_files::merge(repo, &flatten_commit(repo, Some(base))?, &ours, &theirs)?;
@@ -166,12 +183,16 @@ impl Git<'_> {
                 merged.conflicts.iter().map(|(path, why)| format!("CONFLICT ({why}): {path}")).collect();
             return Err(Failed {
                 exit: 1,
-                message: format!("{}\nerror: both sides changed these; conflicts are not resolved here, and nothing was changed", list.join("\n")),
+                message: format!(
+                    "{}\nerror: both sides changed these; conflicts are not resolved here, and nothing was changed",
+                    list.join("\n")
+                ),
             });
         }
         self.bring(repo, &mut index, &ours, &merged.files)?;
         let tree = index.write_tree(repo)?;
-        let commit = Commit { tree, parents: vec![head, *oid], author, committer, message: message.to_owned() };
+        let commit =
+            Commit { tree, parents: vec![head, *oid], author, committer, message: message.to_owned() };
         let made = repo.write(Kind::Commit, &commit.write())?;
         Self::note_start(repo, &head)?;
         repo.update("HEAD", &made)?;

@@ -136,7 +136,9 @@ mod tests {
     #[test]
     fn changes_that_do_not_touch_are_merged() {
         let base = b"1\n2\n3\n4\n5\n";
-        let merged = |ours: &[u8], theirs: &[u8]| lines(base, ours, theirs).map(|data| String::from_utf8(data).unwrap());
+        let merged = |ours: &[u8], theirs: &[u8]| {
+            lines(base, ours, theirs).map(|data| String::from_utf8(data).unwrap())
+        };
         assert_eq!(merged(b"a\n2\n3\n4\n5\n", b"1\n2\n3\n4\nb").as_deref(), Some("a\n2\n3\n4\nb"));
         assert_eq!(merged(b"1\n2\n3\n4\n", b"0\n1\n2\n3\n4\n5\n").as_deref(), Some("0\n1\n2\n3\n4\n"));
         assert_eq!(merged(b"1\nx\n3\n4\n5\n", b"1\nx\n3\n4\ny\n").as_deref(), Some("1\nx\n3\n4\ny\n"));

@@ -57,7 +57,8 @@ pub(super) fn parse_tree(data: &[u8]) -> Done<Vec<Entry>> {
     let mut rest = data;
     while !rest.is_empty() {
         let space = rest.iter().position(|&byte| byte == b' ').filter(|&at| at <= 7).ok_or_else(bad)?;
-        let mode = std::str::from_utf8(&rest[..space]).ok().and_then(|text| u32::from_str_radix(text, 8).ok());
+        let mode =
+            std::str::from_utf8(&rest[..space]).ok().and_then(|text| u32::from_str_radix(text, 8).ok());
         let end = rest.iter().position(|&byte| byte == 0).filter(|&at| at > space).ok_or_else(bad)?;
         let name = std::str::from_utf8(&rest[space + 1..end])
             .map_err(|_| fatal("a tree has a name that is not UTF-8; such names are not supported here"))?;
@@ -65,7 +66,13 @@ pub(super) fn parse_tree(data: &[u8]) -> Done<Vec<Entry>> {
         check_name(name)?;
         // Old writers left the group's bit in.
         let mode = match mode.ok_or_else(bad)? {
-            mode if mode & 0o170_000 == 0o100_000 => if mode & 0o100 == 0 { FILE } else { PROGRAM },
+            mode if mode & 0o170_000 == 0o100_000 => {
+                if mode & 0o100 == 0 {
+                    FILE
+                } else {
+                    PROGRAM
+                }
+            }
             mode @ (LINK | MODULE | DIR) => mode,
             _ => return Err(bad()),
         };
@@ -132,11 +139,8 @@ impl Commit {
         let (headers, message) = headers(data);
         let find = |name: &str| headers.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str());
         let bad = || fatal("corrupt commit object");
-        let parents: Option<Vec<Oid>> = headers
-            .iter()
-            .filter(|(name, _)| name == "parent")
-            .map(|(_, value)| Oid::parse(value))
-            .collect();
+        let parents: Option<Vec<Oid>> =
+            headers.iter().filter(|(name, _)| name == "parent").map(|(_, value)| Oid::parse(value)).collect();
         Ok(Self {
             tree: find("tree").and_then(Oid::parse).ok_or_else(bad)?,
             parents: parents.ok_or_else(bad)?,

@@ -40,13 +40,6 @@ impl Oid {
         }
         Some(Self(oid))
     }
-
-    /// Its first digits.
-    pub(super) fn short(&self, digits: usize) -> String {
-        let mut text = self.to_string();
-        text.truncate(digits);
-        text
-    }
 }
 
 impl fmt::Display for Oid {

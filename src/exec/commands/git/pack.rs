@@ -249,7 +249,10 @@ impl Writer {
         self.out.extend(super::inflate::deflate(data));
         self.count += 1;
         if self.out.len() as u64 > self.longest {
-            return Err(fatal(format!("a pack of more than {} bytes is larger than a file may be", self.longest)));
+            return Err(fatal(format!(
+                "a pack of more than {} bytes is larger than a file may be",
+                self.longest
+            )));
         }
         Ok(())
     }

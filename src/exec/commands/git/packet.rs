@@ -63,7 +63,9 @@ impl Bands {
         match line.split_first() {
             Some((1, data)) => self.data.extend_from_slice(data),
             Some((2, words)) => self.words += &String::from_utf8_lossy(words),
-            Some((3, why)) => return Err(fatal(format!("remote error: {}", String::from_utf8_lossy(why).trim_end()))),
+            Some((3, why)) => {
+                return Err(fatal(format!("remote error: {}", String::from_utf8_lossy(why).trim_end())));
+            }
             _ => return Err(fatal("protocol error: bad band")),
         }
         Ok(())

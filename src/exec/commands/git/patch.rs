@@ -118,9 +118,15 @@ pub(super) fn write(blobs: &Blobs<'_, '_>, style: &Style, changes: &[Change], ou
         };
         if style.raw {
             let mode = |side: Side| side.map_or(0, |(mode, _)| mode);
-            let oid = |side: Side| side.map_or_else(|| Ok("0000000".to_owned()), |(_, oid)| blobs.repo.short(&oid));
+            let oid =
+                |side: Side| side.map_or_else(|| Ok("0000000".to_owned()), |(_, oid)| blobs.repo.short(&oid));
             let (old, new) = (oid(change.old)?, oid(change.new)?);
-            let _ = write!(text, ":{:06o} {:06o} {old} {new} {letter}{gap}{paths}{end}", mode(change.old), mode(change.new));
+            let _ = write!(
+                text,
+                ":{:06o} {:06o} {old} {new} {letter}{gap}{paths}{end}",
+                mode(change.old),
+                mode(change.new)
+            );
         }
         if style.letters {
             let _ = write!(text, "{letter}{gap}{paths}{end}");
@@ -222,7 +228,9 @@ fn file(blobs: &Blobs<'_, '_>, style: &Style, change: &Change, out: &mut Vec<u8>
     if old.is_empty() && new.is_empty() {
         return Ok(());
     }
-    let side = |number: usize, side: Side| if side.is_some() { names[number].clone() } else { "/dev/null".to_owned() };
+    let side = |number: usize, side: Side| {
+        if side.is_some() { names[number].clone() } else { "/dev/null".to_owned() }
+    };
     let (a, b) = (side(0, change.old), side(1, change.new));
     if !style.text && (is_binary(&old) || is_binary(&new)) {
         out.extend_from_slice(format!("Binary files {a} and {b} differ\n").as_bytes());
@@ -232,10 +240,16 @@ fn file(blobs: &Blobs<'_, '_>, style: &Style, change: &Change, out: &mut Vec<u8>
     let (old, new) = (Lines::of(&old), Lines::of(&new));
     let changes = lines::changes_of_git(&old, &new);
     // Programs that read patches take a name up to a tab.
-    let tab = |name: &str| if name.contains(' ') && !name.starts_with('"') { "\t" } else { "" };
+    let tab = |name: &str| if name.contains(' ') { "\t" } else { "" };
     out.extend_from_slice(format!("--- {a}{}\n+++ {b}{}\n", tab(&a), tab(&b)).as_bytes());
-    let report =
-        Report { old: &old, new: &new, changes: &changes, context: style.context, headers: [a, b], parts: true };
+    let report = Report {
+        old: &old,
+        new: &new,
+        changes: &changes,
+        context: style.context,
+        headers: [a, b],
+        parts: true,
+    };
     report.write_hunks(out);
     Ok(())
 }

@@ -53,13 +53,19 @@ impl Pathspec {
                 match rest.chars().next() {
                     Some('!' | '^') => (&rest[1..], false, true),
                     Some('/') => (&rest[1..], true, false),
-                    _ => return Err(fatal(format!("pathspec magic is not supported here: '{text}'; :! and :/ are"))),
+                    _ => {
+                        return Err(fatal(format!(
+                            "pathspec magic is not supported here: '{text}'; :! and :/ are"
+                        )));
+                    }
                 }
             } else {
                 (text, false, false)
             };
             if rest.is_empty() && !top {
-                return Err(fatal("empty string is not a valid pathspec. please use . instead if you meant to match all paths"));
+                return Err(fatal(
+                    "empty string is not a valid pathspec. please use . instead if you meant to match all paths",
+                ));
             }
             let path = plain(&if top { join(work, rest) } else { absolute(cwd, rest) });
             let path = below(work, &path)
@@ -93,7 +99,8 @@ impl Pathspec {
 
     /// The first that no path of these is meant by.
     pub(super) fn unmatched<'p>(&self, paths: impl Iterator<Item = &'p str> + Clone) -> Option<&str> {
-        let missing = |item: &&Item| !item.out && !item.path.is_empty() && !paths.clone().any(|path| item.covers(path));
+        let missing =
+            |item: &&Item| !item.out && !item.path.is_empty() && !paths.clone().any(|path| item.covers(path));
         self.0.iter().find(missing).map(|item| item.given.as_str())
     }
 
@@ -106,7 +113,10 @@ impl Pathspec {
 impl Item {
     fn covers(&self, path: &str) -> bool {
         let below = || path.strip_prefix(&self.path).is_some_and(|rest| rest.starts_with('/'));
-        self.path.is_empty() || self.path == path || below() || self.is_pattern() && glob::matches(&self.path, path)
+        self.path.is_empty()
+            || self.path == path
+            || below()
+            || self.is_pattern() && glob::matches(&self.path, path)
     }
 
     fn is_pattern(&self) -> bool {

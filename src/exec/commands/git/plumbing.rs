@@ -54,7 +54,9 @@ impl Git<'_> {
         if has('\u{4}')
             && let Some(missing) = spec.unmatched(index.paths().iter().map(String::as_str))
         {
-            return Err(error(format!("pathspec '{missing}' did not match any file(s) known to git\nDid you forget to 'git add'?")));
+            return Err(error(format!(
+                "pathspec '{missing}' did not match any file(s) known to git\nDid you forget to 'git add'?"
+            )));
         }
         let end = if has('z') { '\0' } else { '\n' };
         let name = |path: &str| {
@@ -97,8 +99,11 @@ impl Git<'_> {
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let words = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let repo = self.repo()?;
-        let Some((name, paths)) = words.split_first() else { return Err(misused("ls-tree", "a tree is needed", LS_TREE)) };
-        let oid = revision::find(&repo, name)?.ok_or_else(|| fatal(format!("Not a valid object name {name}")))?;
+        let Some((name, paths)) = words.split_first() else {
+            return Err(misused("ls-tree", "a tree is needed", LS_TREE));
+        };
+        let oid =
+            revision::find(&repo, name)?.ok_or_else(|| fatal(format!("Not a valid object name {name}")))?;
         let tree = repo.peel(&oid, Some(Kind::Tree))?;
         let mut out = String::new();
         let wanted: Vec<&str> = paths.iter().map(|path| path.trim_start_matches("./")).collect();
@@ -129,7 +134,8 @@ impl Git<'_> {
                 path.strip_prefix(dir).is_some_and(|rest| rest.starts_with('/'))
             });
             let meant = wanted.is_empty() || inside || wanted.contains(&path.as_str());
-            let above = wanted.iter().any(|want| want.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/')));
+            let above =
+                wanted.iter().any(|want| want.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/')));
             let deeper = is_dir && (above || has('r') && meant);
             if meant && (!deeper || has('t')) && (!has('d') || is_dir) {
                 let shown = if has('z') { path.clone() } else { quoted(repo, &path) };
@@ -142,7 +148,8 @@ impl Git<'_> {
                 *out += &if has('\u{3}') {
                     format!("{shown}{end}")
                 } else if has('l') {
-                    let size = if kind == "blob" { repo.blob(&entry.oid)?.len().to_string() } else { "-".into() };
+                    let size =
+                        if kind == "blob" { repo.blob(&entry.oid)?.len().to_string() } else { "-".into() };
                     format!("{:06o} {kind} {} {size:>7}\t{shown}{end}", entry.mode, entry.oid)
                 } else {
                     format!("{:06o} {kind} {}\t{shown}{end}", entry.mode, entry.oid)
@@ -171,7 +178,8 @@ impl Git<'_> {
         if has('\u{3}') || has('\u{4}') {
             let text = String::from_utf8_lossy(self.call.stdin).into_owned();
             for line in text.lines() {
-                let found = revision::find(&repo, line)?.map(|oid| Ok((oid, repo.find(&oid)?))).transpose()?;
+                let found =
+                    revision::find(&repo, line)?.map(|oid| Ok((oid, repo.find(&oid)?))).transpose()?;
                 let Some((oid, Some(object))) = found else {
                     self.say(&format!("{line} missing"));
                     continue;
@@ -186,9 +194,10 @@ impl Git<'_> {
         }
         let (kind, name) = match given.operands[..] {
             [name] if !given.options.is_empty() => (None, name),
-            [kind, name] if given.options.is_empty() => {
-                (Some(Kind::parse(kind).ok_or_else(|| fatal(format!("invalid object type \"{kind}\"")))?), name)
-            }
+            [kind, name] if given.options.is_empty() => (
+                Some(Kind::parse(kind).ok_or_else(|| fatal(format!("invalid object type \"{kind}\"")))?),
+                name,
+            ),
             _ => return Err(misused("cat-file", "an object is needed", &specs)),
         };
         let found = revision::find(&repo, name)?;
@@ -217,7 +226,13 @@ impl Git<'_> {
         let specs = [('w', "", Nothing), ('t', "", Argument), ('\u{3}', "stdin", Nothing)];
         let (given, behind) = given::read("hash-object", args, &specs)?;
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let name = given.options.iter().rev().find(|(own, _)| *own == 't').and_then(|(_, value)| *value).unwrap_or("blob");
+        let name = given
+            .options
+            .iter()
+            .rev()
+            .find(|(own, _)| *own == 't')
+            .and_then(|(_, value)| *value)
+            .unwrap_or("blob");
         let kind = Kind::parse(name).ok_or_else(|| fatal(format!("invalid object type \"{name}\"")))?;
         let mut contents = Vec::new();
         if has('\u{3}') {
@@ -225,13 +240,15 @@ impl Git<'_> {
         }
         for path in [given.operands, behind.unwrap_or_default()].concat() {
             let read = self.call.files.read(&absolute(&self.cwd, path));
-            contents.push(read.map_err(|errno| fatal(format!("could not open '{path}' for reading: {errno}")))?);
+            contents
+                .push(read.map_err(|errno| fatal(format!("could not open '{path}' for reading: {errno}")))?);
         }
         for data in contents {
+            // What is no such object is refused.
             match kind {
-                Kind::Tree => drop(super::object::parse_tree(&data)?),
-                Kind::Commit => drop(super::object::Commit::parse(&data)?),
-                Kind::Tag => drop(super::object::Tag::parse(&data)?),
+                Kind::Tree => super::object::parse_tree(&data).map(drop)?,
+                Kind::Commit => super::object::Commit::parse(&data).map(drop)?,
+                Kind::Tag => super::object::Tag::parse(&data).map(drop)?,
                 Kind::Blob => {}
             }
             let oid = if has('w') { self.repo()?.write(kind, &data)? } else { Oid::of(kind, &data) };
@@ -261,7 +278,11 @@ impl Git<'_> {
                 None if has('q') => return Ok(1),
                 None => return Err(fatal(format!("ref {name} is not a symbolic ref"))),
             },
-            [name, full] if super::refs::is_valid(full) && full.starts_with("refs/") && super::refs::is_valid(name) => {
+            [name, full]
+                if super::refs::is_valid(full)
+                    && full.starts_with("refs/")
+                    && super::refs::is_valid(name) =>
+            {
                 repo.point(name, full)?;
             }
             _ => return Err(misused("symbolic-ref", "a name, and a ref below refs/", &specs)),
@@ -303,7 +324,9 @@ impl Git<'_> {
                     || has('\u{3}') && name.starts_with("refs/heads/")
                     || has('\u{4}') && name.starts_with("refs/tags/")
             };
-            let ends = |name: &str| names.is_empty() || names.iter().any(|end| name == *end || name.ends_with(&format!("/{end}")));
+            let ends = |name: &str| {
+                names.is_empty() || names.iter().any(|end| name == *end || name.ends_with(&format!("/{end}")))
+            };
             found.extend(repo.refs("refs/")?.into_iter().filter(|(name, _)| kinds(name) && ends(name)));
         }
         for (name, oid) in &found {
@@ -320,7 +343,8 @@ impl Git<'_> {
 
     /// `git rev-parse`.
     pub(super) fn rev_parse(&mut self, args: &[String]) -> Done<u8> {
-        let (mut short, mut abbreviated, mut full, mut verify, mut quiet) = (None, false, false, false, false);
+        let (mut short, mut abbreviated, mut full, mut verify, mut quiet) =
+            (None, false, false, false, false);
         let mut any = false;
         for arg in args {
             match arg.as_str() {
@@ -376,7 +400,14 @@ impl Git<'_> {
         Ok(0)
     }
 
-    fn parse_one(&mut self, repo: &Repo<'_>, text: &str, short: Option<Option<usize>>, verify: bool, quiet: bool) -> Done {
+    fn parse_one(
+        &mut self,
+        repo: &Repo<'_>,
+        text: &str,
+        short: Option<Option<usize>>,
+        verify: bool,
+        quiet: bool,
+    ) -> Done {
         let ends: Vec<(&str, &str)> = match text.split_once("..").filter(|(_, b)| !b.starts_with('.')) {
             Some((a, b)) if text != ".." => vec![("", b), ("^", a)],
             _ => vec![text.strip_prefix('^').map_or(("", text), |rest| ("^", rest))],
@@ -414,7 +445,9 @@ impl Git<'_> {
                 Some(work) if !inside => work.clone(),
                 _ => return Err(fatal("this operation must be run in a work tree")),
             },
-            "--git-dir" | "--git-common-dir" if self.cwd == repo.root() && repo.work.is_some() => ".git".to_owned(),
+            "--git-dir" | "--git-common-dir" if self.cwd == repo.root() && repo.work.is_some() => {
+                ".git".to_owned()
+            }
             "--git-dir" | "--git-common-dir" if self.cwd == repo.dir => ".".to_owned(),
             "--git-dir" | "--git-common-dir" | "--absolute-git-dir" => repo.dir.clone(),
             "--is-inside-work-tree" => (repo.work.is_some() && !inside).to_string(),
@@ -422,7 +455,13 @@ impl Git<'_> {
             "--is-bare-repository" => repo.work.is_none().to_string(),
             "--is-shallow-repository" => "false".to_owned(),
             "--show-object-format" => "sha1".to_owned(),
-            "--show-prefix" => if dir.is_empty() { dir } else { dir + "/" },
+            "--show-prefix" => {
+                if dir.is_empty() {
+                    dir
+                } else {
+                    dir + "/"
+                }
+            }
             "--show-cdup" => "../".repeat(if dir.is_empty() { 0 } else { dir.split('/').count() }),
             other => {
                 return Err(super::left_out(

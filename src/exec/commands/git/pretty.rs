@@ -29,7 +29,8 @@ impl Form {
         Ok(match text {
             "oneline" => Self::Oneline,
             "short" => Self::Short,
-            "medium" | "" => Self::Medium,
+            "medium" => Self::Medium,
+            "" => Self::Own(String::new(), true),
             "full" => Self::Full,
             "fuller" => Self::Fuller,
             "raw" => Self::Raw,
@@ -100,7 +101,8 @@ pub(super) fn commit(
     };
     if let Form::Own(format, ends) = &look.form {
         *out += &expanded(repo, look, names, oid, commit, format)?;
-        if *ends {
+        // A form of nothing prints nothing, not even its newline.
+        if *ends && !format.is_empty() {
             out.push('\n');
         }
         return Ok(());
@@ -112,7 +114,7 @@ pub(super) fn commit(
     let _ = writeln!(out, "commit {}{beside}", named(oid)?);
     if look.form == Form::Raw {
         let _ = writeln!(out, "tree {}", commit.tree);
-        commit.parents.iter().for_each(|parent| drop(writeln!(out, "parent {parent}")));
+        commit.parents.iter().for_each(|parent| *out += &format!("parent {parent}\n"));
         let _ = writeln!(out, "author {}\ncommitter {}", commit.author, commit.committer);
     } else {
         if commit.parents.len() > 1 {
@@ -136,16 +138,13 @@ pub(super) fn commit(
             _ => writeln!(out, "Author: {}\nDate:   {}", who(author), date(author)),
         };
     }
-    let text = if look.form == Form::Short { commit.subject() } else { commit.message.trim_matches('\n').to_owned() };
+    let text = if look.form == Form::Short {
+        commit.subject()
+    } else {
+        commit.message.trim_matches('\n').to_owned()
+    };
     out.push('\n');
-    for line in text.lines() {
-        // An empty line stays one, but in the raw form.
-        let line = line.trim_end();
-        let _ = if line.is_empty() && look.form != Form::Raw { writeln!(out) } else { writeln!(out, "    {line}") };
-    }
-    if look.form == Form::Short {
-        out.push('\n');
-    }
+    text.lines().for_each(|line| *out += &format!("    {}\n", line.trim_end()));
     Ok(())
 }
 
@@ -247,7 +246,10 @@ fn placeholder(
         Some('B') => (commit.message.trim_start_matches('\n').to_owned(), 1),
         Some('f') => (as_file_name(&commit.subject()), 1),
         Some('D') => (beside(), 1),
-        Some('d') => (Some(beside()).filter(|all| !all.is_empty()).map(|all| format!(" ({all})")).unwrap_or_default(), 1),
+        Some('d') => (
+            Some(beside()).filter(|all| !all.is_empty()).map(|all| format!(" ({all})")).unwrap_or_default(),
+            1,
+        ),
         Some('e' | 'N') => (String::new(), 1),
         Some('m') => (">".to_owned(), 1),
         Some('n') => ("\n".to_owned(), 1),

@@ -47,9 +47,14 @@ impl Git<'_> {
         let repo = self.repo()?;
         let operands = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let remote = operands.first().map_or_else(|| default_remote(&repo), |name| (*name).to_owned());
-        let url = repo.config.get(&format!("remote.{remote}.pushurl")).map_or_else(|| Self::url_of(&repo, &remote), str::to_owned);
+        let url = repo
+            .config
+            .get(&format!("remote.{remote}.pushurl"))
+            .map_or_else(|| Self::url_of(&repo, &remote), str::to_owned);
         if url == "origin" && repo.config.get("remote.origin.url").is_none() {
-            return Err(fatal("No configured push destination.\nEither specify the URL from the command-line or configure a remote repository using\n\n    git remote add <name> <url>\n\nand then push using the remote name\n\n    git push <name>\n"));
+            return Err(fatal(
+                "No configured push destination.\nEither specify the URL from the command-line or configure a remote repository using\n\n    git remote add <name> <url>\n\nand then push using the remote name\n\n    git push <name>\n",
+            ));
         }
         let mut specs: Vec<String> = operands.iter().skip(1).map(|spec| (*spec).to_owned()).collect();
         if has('d') {
@@ -108,20 +113,33 @@ impl Git<'_> {
             }
         }
         if failed {
-            return Err(Failed { exit: 1, message: format!("error: failed to push some refs to '{}'", shown(&url)) });
+            return Err(Failed {
+                exit: 1,
+                message: format!("error: failed to push some refs to '{}'", shown(&url)),
+            });
         }
         Ok(0)
     }
 
     /// Sends commands and objects. Gives what the other side refused.
-    async fn send(&mut self, repo: &Repo<'_>, url: &str, offer: &Offer, updates: &[(String, Oid, Oid)]) -> Done<Vec<(String, String)>> {
-        let wants: Vec<Oid> = updates.iter().map(|(_, _, new)| *new).filter(|oid| *oid != Oid::NULL).collect();
+    async fn send(
+        &mut self,
+        repo: &Repo<'_>,
+        url: &str,
+        offer: &Offer,
+        updates: &[(String, Oid, Oid)],
+    ) -> Done<Vec<(String, String)>> {
+        let wants: Vec<Oid> =
+            updates.iter().map(|(_, _, new)| *new).filter(|oid| *oid != Oid::NULL).collect();
         let haves: Vec<Oid> = offer.refs.values().copied().collect();
         let pack = if wants.is_empty() { Vec::new() } else { local::pack(repo, &wants, &haves)?.0 };
         match place(self, url)? {
             Place::Path(path) => {
-                let mut other = self.repo_at(&path)?.ok_or_else(|| fatal(format!("'{url}' does not appear to be a git repository")))?;
-                let updates: Vec<(String, Oid)> = updates.iter().map(|(name, _, new)| (name.clone(), *new)).collect();
+                let mut other = self
+                    .repo_at(&path)?
+                    .ok_or_else(|| fatal(format!("'{url}' does not appear to be a git repository")))?;
+                let updates: Vec<(String, Oid)> =
+                    updates.iter().map(|(name, _, new)| (name.clone(), *new)).collect();
                 local::receive(&mut other, &pack, &updates)
             }
             Place::Http(http) => {
@@ -135,7 +153,11 @@ impl Git<'_> {
                 }
                 let mut body = Vec::new();
                 for (number, (name, old, new)) in updates.iter().enumerate() {
-                    let tail = if number == 0 { format!("\0 report-status side-band-64k agent={AGENT}") } else { String::new() };
+                    let tail = if number == 0 {
+                        format!("\0 report-status side-band-64k agent={AGENT}")
+                    } else {
+                        String::new()
+                    };
                     put(&mut body, format!("{old} {new} {name}{tail}").as_bytes());
                 }
                 body.extend_from_slice(FLUSH);
@@ -218,16 +240,21 @@ impl Git<'_> {
 /// The current branch, to the one that it follows.
 fn simple(repo: &Repo<'_>, remote: &str, sets: bool) -> Done<String> {
     let Head::Branch(full) = repo.head()? else {
-        return Err(fatal("You are not currently on a branch.\nTo push the history leading to the current (detached HEAD)\nstate now, use\n\n    git push origin HEAD:<name-of-remote-branch>\n"));
+        return Err(fatal(
+            "You are not currently on a branch.\nTo push the history leading to the current (detached HEAD)\nstate now, use\n\n    git push origin HEAD:<name-of-remote-branch>\n",
+        ));
     };
     let name = short_name(&full);
     let followed = repo.config.get(&format!("branch.{name}.merge"));
     let own = repo.config.get(&format!("branch.{name}.remote")).is_none_or(|own| own == remote);
-    let current = repo.config.get("push.default") == Some("current") || repo.config.is("push.autosetupremote") == Some(true);
+    let current = repo.config.get("push.default") == Some("current")
+        || repo.config.is("push.autosetupremote") == Some(true);
     match followed.filter(|_| own) {
-        Some(theirs) if theirs != full && repo.config.get("push.default") != Some("upstream") => Err(fatal(format!(
-            "The upstream branch of your current branch does not match\nthe name of your current branch.  To push to the branch of the same name\non the remote, use\n\n    git push {remote} HEAD\n"
-        ))),
+        Some(theirs) if theirs != full && repo.config.get("push.default") != Some("upstream") => {
+            Err(fatal(format!(
+                "The upstream branch of your current branch does not match\nthe name of your current branch.  To push to the branch of the same name\non the remote, use\n\n    git push {remote} HEAD\n"
+            )))
+        }
         Some(theirs) => Ok(format!("{full}:{theirs}")),
         None if sets || current || !own => Ok(format!("{full}:{full}")),
         None => Err(fatal(format!(

@@ -47,7 +47,8 @@ impl Repo<'_> {
         let lines = text.lines().filter(|line| !line.starts_with(['#', '^']) && !line.is_empty());
         lines
             .map(|line| {
-                let pair = line.split_once(' ').and_then(|(oid, name)| Some((name.to_owned(), Oid::parse(oid)?)));
+                let pair =
+                    line.split_once(' ').and_then(|(oid, name)| Some((name.to_owned(), Oid::parse(oid)?)));
                 pair.ok_or_else(|| fatal(format!("unexpected line in .git/packed-refs: {line}")))
             })
             .collect()
@@ -111,9 +112,9 @@ impl Repo<'_> {
         let mut names = Vec::new();
         self.collect("refs", &mut names)?;
         for name in names.into_iter().filter(|name| name.starts_with(prefix)) {
-            match self.resolve(&name)? {
-                Some(oid) => drop(found.insert(name, oid)),
-                None => drop(found.remove(&name)),
+            found.remove(&name);
+            if let Some(oid) = self.resolve(&name)? {
+                found.insert(name, oid);
             }
         }
         found.retain(|name, _| name.starts_with(prefix) && is_place(name));

@@ -10,8 +10,12 @@ use crate::exec::commands::glob;
 use crate::exec::commands::options::Spec;
 use crate::exec::commands::options::Takes::Nothing;
 
-const SPECS: &[Spec] =
-    &[('v', "verbose", Nothing), ('f', "fetch", Nothing), ('\u{3}', "push", Nothing), ('\u{4}', "add", Nothing)];
+const SPECS: &[Spec] = &[
+    ('v', "verbose", Nothing),
+    ('f', "fetch", Nothing),
+    ('\u{3}', "push", Nothing),
+    ('\u{4}', "add", Nothing),
+];
 
 fn none(name: &str) -> Failed {
     Failed { exit: 2, message: format!("error: No such remote '{name}'") }
@@ -26,7 +30,8 @@ impl Git<'_> {
         let url = |name: &str| repo.config.get(&format!("remote.{name}.url")).map(str::to_owned);
         match given.operands[..] {
             [] => {
-                let mut names: Vec<String> = repo.config.subsections("remote").into_iter().map(str::to_owned).collect();
+                let mut names: Vec<String> =
+                    repo.config.subsections("remote").into_iter().map(str::to_owned).collect();
                 names.sort();
                 for name in names {
                     let Some(url) = url(&name).filter(|_| has('v')) else {
@@ -45,7 +50,11 @@ impl Git<'_> {
                     return Err(fatal(format!("'{name}' is not a valid remote name")));
                 }
                 set_config(&repo, &format!("remote.{name}.url"), to)?;
-                set_config(&repo, &format!("remote.{name}.fetch"), &format!("+refs/heads/*:refs/remotes/{name}/*"))?;
+                set_config(
+                    &repo,
+                    &format!("remote.{name}.fetch"),
+                    &format!("+refs/heads/*:refs/remotes/{name}/*"),
+                )?;
                 if has('f') {
                     repo = self.repo()?;
                     self.fetch_into(&mut repo, name, &Wish::default()).await?;
@@ -53,7 +62,9 @@ impl Git<'_> {
             }
             ["remove" | "rm", name] => {
                 url(name).ok_or_else(|| none(name))?;
-                edit(&repo, |text| Ok(config::remove_section(&text, &format!("remote.{name}"))?.unwrap_or(text)))?;
+                edit(&repo, |text| {
+                    Ok(config::remove_section(&text, &format!("remote.{name}"))?.unwrap_or(text))
+                })?;
                 for branch in repo.config.subsections("branch") {
                     if repo.config.get(&format!("branch.{branch}.remote")) == Some(name) {
                         for key in ["remote", "merge"] {
@@ -72,9 +83,15 @@ impl Git<'_> {
                 if url(new).is_some() {
                     return Err(Failed { exit: 3, message: format!("error: remote {new} already exists.") });
                 }
-                edit(&repo, |text| Ok(config::remove_section(&text, &format!("remote.{old}"))?.unwrap_or(text)))?;
+                edit(&repo, |text| {
+                    Ok(config::remove_section(&text, &format!("remote.{old}"))?.unwrap_or(text))
+                })?;
                 set_config(&repo, &format!("remote.{new}.url"), &to)?;
-                set_config(&repo, &format!("remote.{new}.fetch"), &format!("+refs/heads/*:refs/remotes/{new}/*"))?;
+                set_config(
+                    &repo,
+                    &format!("remote.{new}.fetch"),
+                    &format!("+refs/heads/*:refs/remotes/{new}/*"),
+                )?;
                 for branch in repo.config.subsections("branch") {
                     if repo.config.get(&format!("branch.{branch}.remote")) == Some(old) {
                         set_config(&repo, &format!("branch.{branch}.remote"), new)?;
@@ -84,7 +101,9 @@ impl Git<'_> {
                 for (full, oid) in repo.refs(&prefix)? {
                     let moved = format!("refs/remotes/{new}/{}", &full[prefix.len()..]);
                     match repo.symbolic(&full)? {
-                        Some(to) => repo.point(&moved, &to.replacen(&prefix, &format!("refs/remotes/{new}/"), 1))?,
+                        Some(to) => {
+                            repo.point(&moved, &to.replacen(&prefix, &format!("refs/remotes/{new}/"), 1))?
+                        }
                         None => repo.update(&moved, &oid)?,
                     }
                     repo.delete(&full)?;
@@ -113,7 +132,10 @@ impl Git<'_> {
                 return Err(misused("remote", &format!("wrong number of arguments of {verb}"), SPECS));
             }
             [verb, ..] => {
-                return Err(left_out(&format!("remote {verb}"), "add, remove, rename, get-url, set-url, prune and update are"));
+                return Err(left_out(
+                    &format!("remote {verb}"),
+                    "add, remove, rename, get-url, set-url, prune and update are",
+                ));
             }
         }
         Ok(0)
@@ -150,7 +172,9 @@ impl Git<'_> {
                 || has('h') && name.starts_with("refs/heads/")
                 || has('t') && name.starts_with("refs/tags/");
             let fits = words.len() < 2
-                || words[1..].iter().any(|pattern| glob::matches(pattern, name) || name.ends_with(&format!("/{pattern}")));
+                || words[1..]
+                    .iter()
+                    .any(|pattern| glob::matches(pattern, name) || name.ends_with(&format!("/{pattern}")));
             if !kind || !fits || has('\u{3}') && name == "HEAD" {
                 continue;
             }

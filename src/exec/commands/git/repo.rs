@@ -240,7 +240,8 @@ impl<'a> Repo<'a> {
         padded.extend(std::iter::repeat_n('0', 40usize.saturating_sub(prefix.len())));
         let Some(from) = Oid::parse(&padded) else { return Ok(found) };
         for pack in self.packs()? {
-            found.extend(pack.names_from(&from).take_while(|oid| oid.to_string().starts_with(prefix)).take(3));
+            found
+                .extend(pack.names_from(&from).take_while(|oid| oid.to_string().starts_with(prefix)).take(3));
         }
         let dir = self.path(&format!("objects/{}", &padded[..2]));
         for (name, _) in self.call.files.read_dir(&dir).unwrap_or_default() {

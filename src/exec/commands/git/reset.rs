@@ -58,7 +58,10 @@ impl Git<'_> {
                     target = Some((*first, oid));
                     paths.extend(rest);
                 }
-                None if behind.is_none() && (self.is_path(first) || Index::read(&repo)?.has(&super::stage::plain_in(&repo, &self.cwd, first))) => {
+                None if behind.is_none()
+                    && (self.is_path(first)
+                        || Index::read(&repo)?.has(&super::stage::plain_in(&repo, &self.cwd, first))) =>
+                {
                     paths.clone_from(&given.operands);
                 }
                 None => return Err(revision::unknown(first)),
@@ -73,7 +76,8 @@ impl Git<'_> {
                 return Err(fatal(format!("Cannot do {name} reset with paths.")));
             }
             let tree = target.map(|(_, oid)| oid).or(head);
-            let to = tree.map_or_else(|| Ok(Flat::new()), |oid| flatten(&repo, &repo.peel(&oid, Some(Kind::Tree))?))?;
+            let to = tree
+                .map_or_else(|| Ok(Flat::new()), |oid| flatten(&repo, &repo.peel(&oid, Some(Kind::Tree))?))?;
             let spec = Pathspec::new(&repo, &self.cwd, &paths)?;
             let mut index = Index::read(&repo)?;
             reset_index(&mut index, &to, &spec);
@@ -95,7 +99,11 @@ impl Git<'_> {
                 repo.force(&mut index, &to)?;
                 index.write(&repo)?;
                 if let Some(oid) = new.filter(|_| !quiet) {
-                    self.say(&format!("HEAD is now at {} {}", repo.short(&oid)?, repo.commit(&oid)?.subject()));
+                    self.say(&format!(
+                        "HEAD is now at {} {}",
+                        repo.short(&oid)?,
+                        repo.commit(&oid)?.subject()
+                    ));
                 }
                 Ok(0)
             }

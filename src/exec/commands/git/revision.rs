@@ -48,7 +48,8 @@ pub(super) fn find(repo: &Repo<'_>, text: &str) -> Done<Option<Oid>> {
         let Some(mut oid) = find(repo, &text[..at])? else { return Ok(None) };
         oid = repo.peel(&oid, Some(Kind::Tree))?;
         for name in text[at + 1..].split('/').filter(|name| !name.is_empty() && *name != ".") {
-            let found = repo.read_as(&oid, Kind::Tree).ok().and_then(|data| super::object::parse_tree(&data).ok());
+            let found =
+                repo.read_as(&oid, Kind::Tree).ok().and_then(|data| super::object::parse_tree(&data).ok());
             let Some(entry) = found.unwrap_or_default().into_iter().find(|entry| entry.name == name) else {
                 return Ok(None);
             };

@@ -36,7 +36,9 @@ impl Git<'_> {
     pub(super) fn config(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("config", args, SPECS)?;
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+        let value = |letter: char| {
+            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
+        };
         let mut words = [given.operands.clone(), behind.unwrap_or_default()].concat();
         // Newer words for the same.
         let verb = match words.first().copied() {
@@ -79,7 +81,13 @@ impl Git<'_> {
             };
             if verb == "list" {
                 let lines = config.pairs().iter().map(|(key, value)| {
-                    if has('\u{10}') { format!("{key}{end}") } else if has('z') { format!("{key}\n{value}\0") } else { format!("{key}={value}\n") }
+                    if has('\u{10}') {
+                        format!("{key}{end}")
+                    } else if has('z') {
+                        format!("{key}\n{value}\0")
+                    } else {
+                        format!("{key}={value}\n")
+                    }
                 });
                 let text: String = lines.collect();
                 self.answer.stdout.extend_from_slice(text.as_bytes());
@@ -89,10 +97,12 @@ impl Git<'_> {
             let kind = value('\u{13}').or_else(|| has('\u{11}').then_some("bool"));
             let shown = |value: &str| typed(kind, key, value);
             if has('\u{7}') {
-                let pattern = regex::Regex::new(key).map_err(|_| error(format!("invalid key pattern: {key}")))?;
+                let pattern =
+                    regex::Regex::new(key).map_err(|_| error(format!("invalid key pattern: {key}")))?;
                 let mut text = String::new();
                 for (key, value) in config.pairs().iter().filter(|(key, _)| pattern.is_match(key)) {
-                    text += &if has('\u{10}') { format!("{key}{end}") } else { format!("{key} {value}{end}") };
+                    text +=
+                        &if has('\u{10}') { format!("{key}{end}") } else { format!("{key} {value}{end}") };
                 }
                 self.answer.stdout.extend_from_slice(text.as_bytes());
                 return Ok(u8::from(text.is_empty()));
@@ -104,7 +114,8 @@ impl Git<'_> {
                 return Ok(1);
             }
             let default = [value('\u{14}').unwrap_or_default()];
-            let wanted = if has('\u{6}') || has('\u{17}') { &all[..] } else { &all[all.len().saturating_sub(1)..] };
+            let wanted =
+                if has('\u{6}') || has('\u{17}') { &all[..] } else { &all[all.len().saturating_sub(1)..] };
             let mut text = String::new();
             for value in if all.is_empty() { &default[..] } else { wanted } {
                 text += &format!("{}{end}", shown(value)?);
@@ -123,7 +134,11 @@ impl Git<'_> {
         let made = match (verb, &words[..]) {
             ("set", [key, value]) => {
                 let value = typed(value_kind(&given.options), key, value)?;
-                let before = if has('\u{f}') || has('\u{17}') { config::unset(&text, key)?.unwrap_or(text) } else { text };
+                let before = if has('\u{f}') || has('\u{17}') {
+                    config::unset(&text, key)?.unwrap_or(text)
+                } else {
+                    text
+                };
                 config::set(&before, key, &value, has('\u{8}'))?
             }
             ("unset", [key]) => match config::unset(&text, key)? {
@@ -140,7 +155,6 @@ impl Git<'_> {
         self.call.files.write(&path, made.as_bytes()).map_err(at(&path))?;
         Ok(0)
     }
-
 }
 
 fn value_kind<'a>(options: &[(char, Option<&'a str>)]) -> Option<&'a str> {
@@ -157,7 +171,10 @@ fn typed(kind: Option<&str>, key: &str, value: &str) -> Done<String> {
         Some("bool") => match &*value.to_lowercase() {
             "true" | "yes" | "on" | "1" => Ok("true".to_owned()),
             "false" | "no" | "off" | "0" | "" => Ok("false".to_owned()),
-            _ => Err(Failed { exit: 128, message: format!("fatal: bad boolean config value '{value}' for '{key}'") }),
+            _ => Err(Failed {
+                exit: 128,
+                message: format!("fatal: bad boolean config value '{value}' for '{key}'"),
+            }),
         },
         _ => Ok(value.to_owned()),
     }

@@ -41,7 +41,9 @@ impl<'a> Git<'a> {
 
     /// Whether a directory is a repository's own.
     pub(super) fn is_repo(&self, dir: &str) -> bool {
-        let is_dir = |name: &str| self.call.files.stat(&join(dir, name), true).is_ok_and(|stat| stat.kind == Kind::Dir);
+        let is_dir = |name: &str| {
+            self.call.files.stat(&join(dir, name), true).is_ok_and(|stat| stat.kind == Kind::Dir)
+        };
         is_dir("objects") && is_dir("refs") && self.call.files.stat(&join(dir, "HEAD"), false).is_ok()
     }
 
@@ -63,7 +65,9 @@ impl<'a> Git<'a> {
             if !self.is_repo(&dir) {
                 return Err(fatal(format!("not a git repository: '{dir}'")));
             }
-            let work = self.places[1].as_ref().map_or_else(|| self.cwd.clone(), |work| plain(&absolute(&self.cwd, work)));
+            let work = self.places[1]
+                .as_ref()
+                .map_or_else(|| self.cwd.clone(), |work| plain(&absolute(&self.cwd, work)));
             return self.opened(dir, Some(work));
         }
         let mut here = self.cwd.clone();
@@ -85,7 +89,9 @@ impl<'a> Git<'a> {
                 return self.opened(here, None);
             }
             match here.rsplit_once('/') {
-                Some((above, _)) if here != "/" => here = if above.is_empty() { "/".into() } else { above.into() },
+                Some((above, _)) if here != "/" => {
+                    here = if above.is_empty() { "/".into() } else { above.into() }
+                }
                 _ => return Err(fatal("not a git repository (or any of the parent directories): .git")),
             }
         }
@@ -100,14 +106,18 @@ impl<'a> Git<'a> {
         for (key, value) in config.pairs() {
             let known = matches!(
                 (key.as_str(), value.as_str()),
-                ("extensions.objectformat", "sha1") | ("extensions.refstorage", "files") | ("extensions.noop", _)
+                ("extensions.objectformat", "sha1")
+                    | ("extensions.refstorage", "files")
+                    | ("extensions.noop", _)
             );
             if version == "1" && key.starts_with("extensions.") && !known {
                 return Err(fatal(format!("repositories with {key} = {value} are not supported here")));
             }
         }
         if self.call.files.exists(&join(&dir, "objects/info/alternates")).unwrap_or(false) {
-            return Err(fatal("repositories that borrow objects (objects/info/alternates) are not supported here"));
+            return Err(fatal(
+                "repositories that borrow objects (objects/info/alternates) are not supported here",
+            ));
         }
         let work = work.filter(|_| config.is("core.bare") != Some(true));
         Ok(Repo::new(self.call, dir, work, config))
@@ -117,7 +127,11 @@ impl<'a> Git<'a> {
     pub(super) fn work_repo(&self) -> Done<Repo<'a>> {
         let repo = self.repo()?;
         let inside = below(&repo.dir, &self.cwd).is_some();
-        if repo.work.is_none() || inside { Err(fatal("this operation must be run in a work tree")) } else { Ok(repo) }
+        if repo.work.is_none() || inside {
+            Err(fatal("this operation must be run in a work tree"))
+        } else {
+            Ok(repo)
+        }
     }
 
     /// Where the command runs, from the root of the work tree.
@@ -171,9 +185,19 @@ impl<'a> Git<'a> {
             files.make_dirs(&path).map_err(at(&path))?;
         }
         if !again {
-            let config =
-                format!("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = {bare}\n{}", if bare { "" } else { "\tlogallrefupdates = true\n" });
-            for (name, text) in [("HEAD", format!("ref: {full}\n")), ("config", config), ("description", "Unnamed repository; edit this file 'description' to name the repository.\n".into()), ("info/exclude", String::new())] {
+            let config = format!(
+                "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = {bare}\n{}",
+                if bare { "" } else { "\tlogallrefupdates = true\n" }
+            );
+            for (name, text) in [
+                ("HEAD", format!("ref: {full}\n")),
+                ("config", config),
+                (
+                    "description",
+                    "Unnamed repository; edit this file 'description' to name the repository.\n".into(),
+                ),
+                ("info/exclude", String::new()),
+            ] {
                 let path = join(&git_dir, name);
                 files.write(&path, text.as_bytes()).map_err(at(&path))?;
             }
@@ -189,9 +213,13 @@ impl<'a> Git<'a> {
             repo.config.get(&format!("{section}.{what}")).or_else(|| repo.config.get(&format!("user.{what}")))
         };
         let name = env("NAME").map(String::as_str).or_else(|| set("name"));
-        let mail = env("EMAIL").map(String::as_str).or_else(|| set("email")).or_else(|| self.env.get("EMAIL").map(String::as_str));
+        let mail = env("EMAIL")
+            .map(String::as_str)
+            .or_else(|| set("email"))
+            .or_else(|| self.env.get("EMAIL").map(String::as_str));
         let clean = |text: &str| text.replace(['<', '>', '\n'], "").trim().to_owned();
-        let (Some(name), Some(mail)) = (name.map(clean).filter(|name| !name.is_empty()), mail.map(clean)) else {
+        let (Some(name), Some(mail)) = (name.map(clean).filter(|name| !name.is_empty()), mail.map(clean))
+        else {
             let who = if role == "AUTHOR" { "Author" } else { "Committer" };
             let mut failed = fatal(if mail.is_none() {
                 "unable to auto-detect email address (got 'user@sandbox.(none)')"

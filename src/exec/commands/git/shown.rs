@@ -11,7 +11,8 @@ pub(super) fn quoted(repo: &Repo<'_>, path: &str) -> String {
 
 /// The same, `wide` telling whether bytes beyond ASCII are escaped.
 pub(super) fn quoted_if(path: &str, wide: bool) -> String {
-    let special = |byte: u8| byte < 0x20 || byte == 0x7f || matches!(byte, b'"' | b'\\') || byte >= 0x80 && wide;
+    let special =
+        |byte: u8| byte < 0x20 || byte == 0x7f || matches!(byte, b'"' | b'\\') || byte >= 0x80 && wide;
     if !path.bytes().any(special) {
         return path.to_owned();
     }

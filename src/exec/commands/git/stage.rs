@@ -33,7 +33,8 @@ const RM: &[Spec] = &[
     ('\u{4}', "ignore-unmatch", Nothing),
 ];
 
-const MV: &[Spec] = &[('f', "force", Nothing), ('n', "dry-run", Nothing), ('v', "verbose", Nothing), ('k', "", Nothing)];
+const MV: &[Spec] =
+    &[('f', "force", Nothing), ('n', "dry-run", Nothing), ('v', "verbose", Nothing), ('k', "", Nothing)];
 
 impl Git<'_> {
     /// `git add`.
@@ -53,14 +54,18 @@ impl Git<'_> {
         let mut new = if has('u') { Vec::new() } else { repo.untracked(&index, &spec, &home, true, false)? };
         let dirs: Vec<String> = new.extract_if(.., |path| path.ends_with('/')).collect();
         if let Some(dir) = dirs.first() {
-            return Err(error(format!("'{dir}' is a repository of its own; submodules are not supported here")));
+            return Err(error(format!(
+                "'{dir}' is a repository of its own; submodules are not supported here"
+            )));
         }
         let tracked = index.paths();
         let all = || tracked.iter().chain(&new).map(String::as_str);
         let mut ignored = Vec::new();
         if let Some(missing) = spec.unmatched(all()) {
             let found = repo.untracked(&index, &spec, &home, true, true)?;
-            let dir = repo.look_at(&plain_in(&repo, &self.cwd, missing))?.is_some_and(|stat| stat.kind == Kind::Dir);
+            let dir = repo
+                .look_at(&plain_in(&repo, &self.cwd, missing))?
+                .is_some_and(|stat| stat.kind == Kind::Dir);
             if let Some(missing) = spec.unmatched(all().chain(found.iter().map(String::as_str)))
                 && !dir
             {
@@ -106,7 +111,8 @@ impl Git<'_> {
         if ignored.is_empty() {
             return Ok(0);
         }
-        let named: Vec<&str> = paths.iter().copied().filter(|path| is_ignored(&repo, &self.cwd, &home, path)).collect();
+        let named: Vec<&str> =
+            paths.iter().copied().filter(|path| is_ignored(&repo, &self.cwd, &home, path)).collect();
         if named.is_empty() {
             return Ok(0);
         }
@@ -208,9 +214,23 @@ impl Git<'_> {
             "(use -f to force removal)",
         );
         let hint = "(use --cached to keep the file, or -f to force removal)";
-        add(&staged, "the following file has changes staged in the index", "the following files have changes staged in the index", hint);
-        add(&local, "the following file has local modifications", "the following files have local modifications", hint);
-        if message.is_empty() { Ok(()) } else { Err(Failed { exit: 1, message: message.trim_end().to_owned() }) }
+        add(
+            &staged,
+            "the following file has changes staged in the index",
+            "the following files have changes staged in the index",
+            hint,
+        );
+        add(
+            &local,
+            "the following file has local modifications",
+            "the following files have local modifications",
+            hint,
+        );
+        if message.is_empty() {
+            Ok(())
+        } else {
+            Err(Failed { exit: 1, message: message.trim_end().to_owned() })
+        }
     }
 
     /// `git mv`.
@@ -231,7 +251,13 @@ impl Git<'_> {
         for source in sources {
             let from = plain_in(&repo, &self.cwd, source);
             let new = match from.rsplit('/').next() {
-                Some(name) if into => if to.is_empty() { name.to_owned() } else { format!("{to}/{name}") },
+                Some(name) if into => {
+                    if to.is_empty() {
+                        name.to_owned()
+                    } else {
+                        format!("{to}/{name}")
+                    }
+                }
                 _ => to.clone(),
             };
             let bad = |why: &str| {
@@ -241,7 +267,9 @@ impl Git<'_> {
             let moved: Vec<(String, u8)> = index
                 .entries
                 .keys()
-                .filter(|(path, _)| *path == from || path.strip_prefix(&from).is_some_and(|rest| rest.starts_with('/')))
+                .filter(|(path, _)| {
+                    *path == from || path.strip_prefix(&from).is_some_and(|rest| rest.starts_with('/'))
+                })
                 .cloned()
                 .collect();
             if there.is_none() {

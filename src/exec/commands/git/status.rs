@@ -38,7 +38,13 @@ pub(super) struct Status {
 
 impl Git<'_> {
     /// Compares. What was found to be the same is noted in the index.
-    pub(super) fn compared(&self, repo: &Repo<'_>, index: &mut Index, spec: &Pathspec, unknown: &str) -> Done<Status> {
+    pub(super) fn compared(
+        &self,
+        repo: &Repo<'_>,
+        index: &mut Index,
+        spec: &Pathspec,
+        unknown: &str,
+    ) -> Done<Status> {
         let head = flatten_commit(repo, repo.head_commit()?.as_ref())?;
         let mut staged = compare(&head, &index.flat());
         let mut unmerged: Vec<(String, [bool; 3])> = Vec::new();
@@ -50,7 +56,9 @@ impl Git<'_> {
                 sides[usize::from(*stage) - 1] = true;
             }
         }
-        staged.retain(|change| spec.matches(&change.path) && !unmerged.iter().any(|(path, _)| *path == change.path));
+        staged.retain(|change| {
+            spec.matches(&change.path) && !unmerged.iter().any(|(path, _)| *path == change.path)
+        });
         let staged = Blobs::new(repo).find_moved(staged)?;
         let (unstaged, _) = repo.unstaged(index, spec)?;
         let untracked = if unknown == "no" {
@@ -65,7 +73,8 @@ impl Git<'_> {
     pub(super) fn status(&mut self, args: &[String]) -> Done<u8> {
         let (given, rest) = given::read("status", args, SPECS)?;
         let repo = self.work_repo()?;
-        let (mut short, mut porcelain, mut branch, mut zero, mut ignored) = (false, false, false, false, false);
+        let (mut short, mut porcelain, mut branch, mut zero, mut ignored) =
+            (false, false, false, false, false);
         let mut unknown = repo.config.get("status.showuntrackedfiles").unwrap_or("normal").to_owned();
         for (letter, value) in &given.options {
             match letter {
@@ -135,10 +144,15 @@ impl Git<'_> {
         };
         let unstage = if born { "git restore --staged <file>..." } else { "git rm --cached <file>..." };
         if !status.staged.is_empty() {
-            text += &format!("Changes to be committed:\n  (use \"{unstage}\" to unstage)\n{}\n", list(&status.staged));
+            text += &format!(
+                "Changes to be committed:\n  (use \"{unstage}\" to unstage)\n{}\n",
+                list(&status.staged)
+            );
         }
         if !status.unmerged.is_empty() {
-            text += &format!("Unmerged paths:\n  (use \"{unstage}\" to unstage)\n  (use \"git add <file>...\" to mark resolution)\n");
+            text += &format!(
+                "Unmerged paths:\n  (use \"{unstage}\" to unstage)\n  (use \"git add <file>...\" to mark resolution)\n"
+            );
             for (path, sides) in &status.unmerged {
                 let label = match sides {
                     [true, true, true] => "both modified:",
@@ -161,10 +175,14 @@ impl Git<'_> {
                 list(&status.unstaged)
             );
         }
-        for (paths, what, add) in [(&status.untracked, "Untracked", "git add"), (&status.ignored, "Ignored", "git add -f")] {
+        for (paths, what, add) in
+            [(&status.untracked, "Untracked", "git add"), (&status.ignored, "Ignored", "git add -f")]
+        {
             if !paths.is_empty() {
                 let lines: String = paths.iter().map(|path| format!("\t{}\n", name(path))).collect();
-                text += &format!("{what} files:\n  (use \"{add} <file>...\" to include in what will be committed)\n{lines}\n");
+                text += &format!(
+                    "{what} files:\n  (use \"{add} <file>...\" to include in what will be committed)\n{lines}\n"
+                );
             }
         }
         if hidden {
@@ -240,7 +258,8 @@ fn short_form(repo: &Repo<'_>, status: &Status, dir: &str, branch: bool, zero: b
         let shown = quoted(repo, &relative(path, dir));
         if shown.contains(' ') && !shown.starts_with('"') { format!("\"{shown}\"") } else { shown }
     };
-    let mut lines: std::collections::BTreeMap<&str, (char, char, Option<&str>)> = std::collections::BTreeMap::new();
+    let mut lines: std::collections::BTreeMap<&str, (char, char, Option<&str>)> =
+        std::collections::BTreeMap::new();
     for change in &status.staged {
         let from = change.from.as_ref().map(|(from, _)| from.as_str());
         lines.insert(&change.path, (change.letter(), ' ', from));

@@ -31,7 +31,9 @@ impl Git<'_> {
     pub(super) fn tag(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("tag", args, SPECS)?;
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+        let value = |letter: char| {
+            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
+        };
         let names = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let repo = self.repo()?;
         if has('d') {
@@ -64,7 +66,8 @@ impl Git<'_> {
         if !is_valid(&full) || name.starts_with('-') || name == "HEAD" {
             return Err(fatal(format!("'{name}' is not a valid tag name.")));
         }
-        let object = revision::find(&repo, target)?.ok_or_else(|| fatal(format!("Failed to resolve '{target}' as a valid ref.")))?;
+        let object = revision::find(&repo, target)?
+            .ok_or_else(|| fatal(format!("Failed to resolve '{target}' as a valid ref.")))?;
         let old = repo.resolve(&full)?;
         if old.is_some() && !has('f') {
             return Err(fatal(format!("tag '{name}' already exists")));
@@ -83,7 +86,13 @@ impl Git<'_> {
             Some(message) => {
                 let tagger = Some(self.ident(&repo, "COMMITTER")?);
                 let kind = repo.read(&object)?.kind;
-                let tag = Tag { object, kind, name: name.to_owned(), tagger, message: super::commit::cleaned(&message) };
+                let tag = Tag {
+                    object,
+                    kind,
+                    name: name.to_owned(),
+                    tagger,
+                    message: super::commit::cleaned(&message),
+                };
                 repo.write(Kind::Tag, &tag.write())?
             }
             None => object,
@@ -95,13 +104,19 @@ impl Git<'_> {
         Ok(0)
     }
 
-    fn list_tags(&mut self, repo: &Repo<'_>, patterns: &[&str], options: &[(char, Option<&str>)]) -> Done<u8> {
+    fn list_tags(
+        &mut self,
+        repo: &Repo<'_>,
+        patterns: &[&str],
+        options: &[(char, Option<&str>)],
+    ) -> Done<u8> {
         let asked = |letter: char| {
             let found = options.iter().rev().find(|(own, _)| *own == letter);
             found.map(|(_, value)| revision::commit(repo, value.unwrap_or("HEAD"))).transpose()
         };
         let (at, contains, merged) = (asked('\u{3}')?, asked('\u{4}')?, asked('\u{5}')?);
-        let value = |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+        let value =
+            |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
         let mut found: Vec<(String, Oid)> = repo.refs("refs/tags/")?.into_iter().collect();
         sort(repo, &mut found, value('\u{7}'))?;
         for (full, oid) in found {
@@ -111,8 +126,12 @@ impl Git<'_> {
             }
             let commit = repo.peel(&oid, Some(Kind::Commit)).ok();
             let fits = at.is_none_or(|at| commit == Some(at) || oid == at)
-                && contains.map_or(Ok(true), |what| commit.map_or(Ok(false), |commit| super::walk::is_behind(repo, &what, &commit)))?
-                && merged.map_or(Ok(true), |into| commit.map_or(Ok(false), |commit| super::walk::is_behind(repo, &commit, &into)))?;
+                && contains.map_or(Ok(true), |what| {
+                    commit.map_or(Ok(false), |commit| super::walk::is_behind(repo, &what, &commit))
+                })?
+                && merged.map_or(Ok(true), |into| {
+                    commit.map_or(Ok(false), |commit| super::walk::is_behind(repo, &commit, &into))
+                })?;
             if !fits {
                 continue;
             }
@@ -131,18 +150,26 @@ impl Git<'_> {
 
     /// `git for-each-ref`.
     pub(super) fn for_each_ref(&mut self, args: &[String]) -> Done<u8> {
-        let specs = [('\u{6}', "format", Argument), ('\u{7}', "sort", Argument), ('\u{8}', "count", Argument)];
+        let specs =
+            [('\u{6}', "format", Argument), ('\u{7}', "sort", Argument), ('\u{8}', "count", Argument)];
         let (given, _) = given::read("for-each-ref", args, &specs)?;
         let repo = self.repo()?;
-        let value = |letter: char| given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
+        let value = |letter: char| {
+            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
+        };
         let format = value('\u{6}').unwrap_or("%(objectname) %(objecttype)\t%(refname)");
         let most = value('\u{8}').map_or(Ok(usize::MAX), given::number)?;
         let head = repo.symbolic("HEAD")?;
         let fits = |name: &str| {
-            let below = |pattern: &str| name.strip_prefix(pattern.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-            given.operands.is_empty() || given.operands.iter().any(|pattern| below(pattern) || glob::matches(pattern, name))
+            let below = |pattern: &str| {
+                name.strip_prefix(pattern.trim_end_matches('/'))
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            given.operands.is_empty()
+                || given.operands.iter().any(|pattern| below(pattern) || glob::matches(pattern, name))
         };
-        let mut found: Vec<(String, Oid)> = repo.refs("refs/")?.into_iter().filter(|(name, _)| fits(name)).collect();
+        let mut found: Vec<(String, Oid)> =
+            repo.refs("refs/")?.into_iter().filter(|(name, _)| fits(name)).collect();
         sort(&repo, &mut found, value('\u{7}'))?;
         for (name, oid) in found.into_iter().take(most) {
             let line = ref_format(&repo, format, &name, &oid, head.as_ref() == Some(&name))?;
@@ -226,7 +253,8 @@ pub(super) fn ref_format(repo: &Repo<'_>, format: &str, name: &str, oid: &Oid, h
             who.as_ref().map(|who| who.when.show(format, 0)).unwrap_or_default()
         };
         let part = |who: &Option<super::ident::Ident>, mail: bool| {
-            let text = |who: &super::ident::Ident| if mail { format!("<{}>", who.mail) } else { who.name.clone() };
+            let text =
+                |who: &super::ident::Ident| if mail { format!("<{}>", who.mail) } else { who.name.clone() };
             who.as_ref().map(text).unwrap_or_default()
         };
         let (main, how) = field.split_once(':').unwrap_or((field, ""));
@@ -237,7 +265,9 @@ pub(super) fn ref_format(repo: &Repo<'_>, format: &str, name: &str, oid: &Oid, h
             ("objectname", _) => oid.to_string(),
             ("objecttype", _) => object.kind.name().to_owned(),
             ("HEAD", _) => if here { "*" } else { " " }.to_owned(),
-            ("subject" | "contents", "" | "subject") => text.trim_start().lines().next().unwrap_or_default().to_owned(),
+            ("subject" | "contents", "" | "subject") => {
+                text.trim_start().lines().next().unwrap_or_default().to_owned()
+            }
             ("authorname", _) => part(&who, false),
             ("authoremail", _) => part(&who, true),
             ("committername" | "taggername", _) => part(&committer, false),
@@ -245,8 +275,11 @@ pub(super) fn ref_format(repo: &Repo<'_>, format: &str, name: &str, oid: &Oid, h
             ("authordate", how) => date(&who, how),
             ("committerdate" | "taggerdate" | "creatordate", how) => date(&committer, how),
             ("upstream", how) => {
-                let followed = name.strip_prefix("refs/heads/").and_then(|branch| revision::upstream(repo, branch));
-                followed.map(|full| if how == "short" { short_name(&full).to_owned() } else { full }).unwrap_or_default()
+                let followed =
+                    name.strip_prefix("refs/heads/").and_then(|branch| revision::upstream(repo, branch));
+                followed
+                    .map(|full| if how == "short" { short_name(&full).to_owned() } else { full })
+                    .unwrap_or_default()
             }
             _ => return Err(fatal(format!("unknown field name: {field}"))),
         };

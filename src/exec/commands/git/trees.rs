@@ -47,7 +47,8 @@ impl Left {
     }
 
     fn take(&mut self, path: &str) -> Done {
-        self.0 = self.0.checked_sub(1).ok_or_else(|| fatal("a tree of more files than a sandbox may hold"))?;
+        self.0 =
+            self.0.checked_sub(1).ok_or_else(|| fatal("a tree of more files than a sandbox may hold"))?;
         if path.len() >= PATH_MAX { Err(fatal("a tree with a path that is too long")) } else { Ok(()) }
     }
 }
@@ -55,7 +56,9 @@ impl Left {
 /// All files of a tree.
 pub(super) fn flatten(repo: &Repo<'_>, tree: &Oid) -> Done<Flat> {
     let (mut flat, mut left) = (Flat::new(), Left::of(repo));
-    walk(repo, tree, "", &mut left, &mut |path, entry| drop(flat.insert(path, (entry.mode, entry.oid))))?;
+    walk(repo, tree, "", &mut left, &mut |path, entry| {
+        flat.insert(path, (entry.mode, entry.oid));
+    })?;
     Ok(flat)
 }
 
@@ -67,7 +70,13 @@ pub(super) fn flatten_commit(repo: &Repo<'_>, commit: Option<&Oid>) -> Done<Flat
     }
 }
 
-fn walk(repo: &Repo<'_>, tree: &Oid, prefix: &str, left: &mut Left, each: &mut dyn FnMut(String, &Entry)) -> Done {
+fn walk(
+    repo: &Repo<'_>,
+    tree: &Oid,
+    prefix: &str,
+    left: &mut Left,
+    each: &mut dyn FnMut(String, &Entry),
+) -> Done {
     for entry in repo.tree(tree)? {
         let path = format!("{prefix}{}", entry.name);
         left.take(&path)?;

@@ -105,7 +105,8 @@ fn sorted(found: &[(Oid, Vec<Oid>, bool)]) -> Vec<Oid> {
             }
         });
     }
-    let mut open: Vec<Oid> = found.iter().rev().map(|(oid, ..)| *oid).filter(|oid| children[oid] == 0).collect();
+    let mut open: Vec<Oid> =
+        found.iter().rev().map(|(oid, ..)| *oid).filter(|oid| children[oid] == 0).collect();
     let mut out = Vec::new();
     while let Some(oid) = open.pop() {
         let Some((_, parents, shown)) = by_oid.get(&oid) else { continue };

@@ -3,12 +3,12 @@
 use super::failed::{Done, at};
 use super::ignore::Rules;
 use super::index::{Index, Seen, Staged};
+use super::join;
 use super::object::{FILE, Kind as ObjectKind, LINK, MODULE, PROGRAM};
 use super::oid::Oid;
 use super::pathspec::Pathspec;
 use super::repo::Repo;
 use super::trees::Change;
-use super::join;
 use crate::fs::{Errno, Kind, Stat};
 
 impl Repo<'_> {
@@ -62,11 +62,8 @@ impl Repo<'_> {
     pub(super) fn staged(&self, path: &str, stat: &Stat, store: bool) -> Done<Option<Staged>> {
         let Some(mode) = Self::mode_of(stat) else { return Ok(None) };
         let content = self.content(path, stat)?;
-        let oid = if store {
-            self.write(ObjectKind::Blob, &content)?
-        } else {
-            Oid::of(ObjectKind::Blob, &content)
-        };
+        let oid =
+            if store { self.write(ObjectKind::Blob, &content)? } else { Oid::of(ObjectKind::Blob, &content) };
         Ok(Some(Staged { mode, oid, seen: Seen::of(stat), intent: false }))
     }
 
@@ -122,8 +119,23 @@ impl Repo<'_> {
 
     /// Files that are not in the index, in order; directories of nothing else as one, with
     /// a slash at its end, unless `each`. With `ignored` those that are ignored.
-    pub(super) fn untracked(&self, index: &Index, spec: &Pathspec, home: &str, each: bool, ignored: bool) -> Done<Vec<String>> {
-        let mut walk = Walk { repo: self, index, spec, rules: Rules::new(self, home)?, each, ignored, found: Vec::new() };
+    pub(super) fn untracked(
+        &self,
+        index: &Index,
+        spec: &Pathspec,
+        home: &str,
+        each: bool,
+        ignored: bool,
+    ) -> Done<Vec<String>> {
+        let mut walk = Walk {
+            repo: self,
+            index,
+            spec,
+            rules: Rules::new(self, home)?,
+            each,
+            ignored,
+            found: Vec::new(),
+        };
         walk.dir("", false)?;
         walk.found.sort();
         Ok(walk.found)
