@@ -11,6 +11,7 @@ mod apply;
 mod blobs;
 mod branch;
 mod checkout;
+mod clean;
 mod clone;
 mod commit;
 mod config;
@@ -61,7 +62,7 @@ use failed::{Done, Failed, error};
 const VERSION: &str = "git version 2.47.3 (sqlfs)";
 
 /// All commands, for messages.
-const COMMANDS: &str = "add, branch, cat-file, check-ignore, checkout, clone, commit, config, diff, fetch, \
+const COMMANDS: &str = "add, branch, cat-file, check-ignore, checkout, clean, clone, commit, config, diff, fetch, \
                         for-each-ref, hash-object, init, log, ls-files, ls-remote, ls-tree, merge, merge-base, mv, pull, push, remote, reset, restore, \
                         rev-list, rev-parse, rm, show, show-ref, status, switch, symbolic-ref, tag, update-ref, write-tree";
 
@@ -164,6 +165,7 @@ impl Git<'_> {
             "cat-file" => self.cat_file(args),
             "checkout" => self.checkout(args),
             "check-ignore" => self.check_ignore(args),
+            "clean" => self.clean(args),
             "clone" => self.clone_repo(args).await,
             "commit" => self.commit(args),
             "config" => self.config(args),

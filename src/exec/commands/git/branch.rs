@@ -73,7 +73,8 @@ pub(super) fn follow(repo: &Repo<'_>, branch: &str, full: &str) -> Done<bool> {
 impl Git<'_> {
     /// `git branch`.
     pub(super) fn branch(&mut self, args: &[String]) -> Done<u8> {
-        let (given, rest) = given::read("branch", args, SPECS)?;
+        let args = given::joined(args, &["--contains", "--merged", "--no-merged"]);
+        let (given, rest) = given::read("branch", &args, SPECS)?;
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let value = |letter: char| {
             given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)

@@ -186,7 +186,7 @@ impl Git<'_> {
             return Ok(text.to_owned());
         }
         let last = self.moves(repo)?.pop();
-        last.map(|(from, _)| from).ok_or_else(|| fatal("invalid reference: -"))
+        last.map(|(_, from, _)| from).ok_or_else(|| fatal("invalid reference: -"))
     }
 
     fn destination(&self, repo: &Repo<'_>, text: &str) -> Done<Option<Oid>> {
@@ -434,25 +434,31 @@ impl Git<'_> {
         Ok(count)
     }
 
-    /// Where HEAD moved: from, to; the last one last.
-    fn moves(&self, repo: &Repo<'_>) -> Done<Vec<(String, String)>> {
+    /// Where HEAD moved: to which commit, from, to; the last one last.
+    fn moves(&self, repo: &Repo<'_>) -> Done<Vec<(Option<Oid>, String, String)>> {
         let data = repo.file(&repo.path("logs/HEAD"))?.unwrap_or_default();
         let text = String::from_utf8_lossy(&data);
-        let moves =
-            text.lines().filter_map(|line| line.split_once("\tcheckout: moving from ")?.1.split_once(" to "));
-        Ok(moves.map(|(from, to)| (from.to_owned(), to.to_owned())).collect())
+        let moves = text.lines().filter_map(|line| {
+            let (head, names) = line.split_once("\tcheckout: moving from ")?;
+            let (from, to) = names.split_once(" to ")?;
+            Some((head.split(' ').nth(1).and_then(Oid::parse), from.to_owned(), to.to_owned()))
+        });
+        Ok(moves.collect())
     }
 
     /// Where a HEAD without a branch was put, as it was named, and whether it is there still.
     pub(super) fn detached_at(&self, repo: &Repo<'_>) -> Done<Option<(String, bool)>> {
-        let (Head::Detached(head), Some((_, name))) = (repo.head()?, self.moves(repo)?.pop()) else {
+        let (Head::Detached(head), Some((Some(oid), _, name))) = (repo.head()?, self.moves(repo)?.pop())
+        else {
             return Ok(None);
         };
-        let Some(oid) = revision::find(repo, &name)? else { return Ok(None) };
-        let commit = repo.peel(&oid, Some(Kind::Commit))?;
-        let is_ref = revision::full_name(repo, &name)?.is_some_and(|full| full != "HEAD");
-        let name = if is_ref { name } else { repo.short(&commit)? };
-        Ok(Some((name, commit == head)))
+        let full = revision::full_name(repo, &name)?.filter(|full| full != "HEAD");
+        let stands = match full.map(|full| repo.resolve(&full)).transpose()?.flatten() {
+            Some(named) => repo.peel(&named, Some(Kind::Commit)).ok(),
+            None => None,
+        };
+        let name = if stands == Some(oid) { name } else { repo.short(&oid)? };
+        Ok(Some((name, oid == head)))
     }
 
     /// Notes a move of HEAD where git does, for `checkout -`.

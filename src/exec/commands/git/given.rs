@@ -43,3 +43,15 @@ pub(super) fn misused(name: &str, why: &str, specs: &[Spec]) -> Failed {
 pub(super) fn number(text: &str) -> Done<usize> {
     text.parse().map_err(|_| super::failed::fatal(format!("'{text}': not an integer")))
 }
+
+/// Options whose value may stand apart, or be missing at the end: it is put behind a `=`.
+pub(super) fn joined(args: &[String], names: &[&str]) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    for arg in args {
+        match out.last_mut().filter(|last| names.contains(&last.as_str()) && !arg.starts_with('-')) {
+            Some(last) => *last += &format!("={arg}"),
+            None => out.push(arg.clone()),
+        }
+    }
+    out
+}

@@ -29,7 +29,8 @@ const SPECS: &[Spec] = &[
 impl Git<'_> {
     /// `git tag`.
     pub(super) fn tag(&mut self, args: &[String]) -> Done<u8> {
-        let (given, behind) = given::read("tag", args, SPECS)?;
+        let args = given::joined(args, &["--contains", "--merged"]);
+        let (given, behind) = given::read("tag", &args, SPECS)?;
         let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let value = |letter: char| {
             given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
