@@ -42,7 +42,7 @@ const ASKED: &[&str] = &[
     "git show heavy",
     "git ls-tree -r HEAD",
     "git ls-files -s",
-    "git rev-parse main light heavy^{} HEAD^2 main~4",
+    "git rev-parse main light heavy^{} HEAD~1^2 main~4",
     "git diff main~5 main --stat",
     "git diff light topic/one",
     "git cat-file -p HEAD^{tree}",

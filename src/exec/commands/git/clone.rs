@@ -157,7 +157,7 @@ impl<'a> Git<'a> {
         }
         wish.specs = vec![spec];
         let mut repo = self.reopened(path)?;
-        self.fetch_into(&mut repo, remote, &wish).await?;
+        self.fetch_offered(&mut repo, remote, &offer, &wish).await?;
         let _ = self.call.files.unlink(&repo.path("FETCH_HEAD"));
         let Some(full) = head else {
             // HEAD of the other side is on no branch.

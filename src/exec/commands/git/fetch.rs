@@ -140,14 +140,26 @@ impl Git<'_> {
     ) -> Done<Vec<(String, Oid)>> {
         let url = Self::url_of(repo, remote);
         let offer = self.offer(Some(repo), &url, "git-upload-pack").await?;
+        self.fetch_offered(repo, remote, &offer, wish).await
+    }
+
+    /// The same, of what was offered already.
+    pub(super) async fn fetch_offered(
+        &mut self,
+        repo: &mut Repo<'_>,
+        remote: &str,
+        offer: &Offer,
+        wish: &Wish,
+    ) -> Done<Vec<(String, Oid)>> {
+        let url = Self::url_of(repo, remote);
         let configured: Vec<String> =
             repo.config.all(&format!("remote.{remote}.fetch")).into_iter().map(str::to_owned).collect();
         let mut wanted = Vec::new();
         for spec in if wish.specs.is_empty() { &configured } else { &wish.specs } {
-            wanted.extend(pairs(&offer, spec)?);
+            wanted.extend(pairs(offer, spec)?);
         }
         if wish.specs.is_empty() && configured.is_empty() {
-            wanted.extend(pairs(&offer, "HEAD")?);
+            wanted.extend(pairs(offer, "HEAD")?);
         }
         // A branch that is named is noted where fetches of all of them would note it.
         let mut noted = Vec::new();
@@ -187,7 +199,7 @@ impl Git<'_> {
         if !wants.is_empty() {
             let wants: Vec<Oid> = wants.into_iter().collect();
             match place(self, &url)? {
-                Place::Http(http) => self.fetch_pack(repo, &http, &offer, &wants, wish.depth).await?,
+                Place::Http(http) => self.fetch_pack(repo, &http, offer, &wants, wish.depth).await?,
                 Place::Path(path) => {
                     let haves: Vec<Oid> = repo.refs("refs/")?.into_values().collect();
                     let (pack, _) = local::pack(&self.other(&path, &url)?, &wants, &haves)?;
@@ -200,7 +212,7 @@ impl Git<'_> {
                 wanted.push(Pair { theirs: name.clone(), ours: Some(name.clone()), oid: *oid, force: false });
             }
         }
-        let failed = self.note(repo, remote, &url, &wanted, &offer, wish)?;
+        let failed = self.note(repo, remote, &url, &wanted, offer, wish)?;
         if failed { Err(Failed { exit: 1, message: String::new() }) } else { Ok(main) }
     }
 

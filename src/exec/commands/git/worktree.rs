@@ -153,59 +153,64 @@ struct Walk<'w, 'a> {
 }
 
 impl Walk<'_, '_> {
-    /// `within`: an ignored directory.
-    fn dir(&mut self, dir: &str, within: bool) -> Done {
+    /// `within`: an ignored directory. Whether there is a file that is not ignored.
+    fn dir(&mut self, dir: &str, within: bool) -> Done<bool> {
         self.repo.go_on()?;
         let before = self.rules.enter(self.repo, self.repo.root(), dir)?;
+        let mut plain = false;
         for (name, stat) in self.repo.call.files.read_dir(&self.repo.full(dir)).map_err(at(dir))? {
-            if &*name == ".git" {
-                continue;
-            }
             let path = if dir.is_empty() { name.to_string() } else { format!("{dir}/{name}") };
             let full = self.repo.full(&path);
-            // The files of the machine that the interpreter invents are no files of a repository.
-            if full == self.repo.dir || full == "/dev" {
+            // `/dev` is the interpreter's invention, and no file of a repository.
+            if &*name == ".git" || full == self.repo.dir || full == "/dev" {
                 continue;
             }
             let is_dir = stat.kind == Kind::Dir;
             let ignored = within || self.rules.ignores(&path, is_dir);
-            if !is_dir {
-                if ignored == self.ignored && !self.index.has(&path) && self.spec.matches(&path) {
-                    self.found.push(path);
-                }
+            if is_dir {
+                plain |= self.spec.reaches(&path) && self.inner_dir(path, &full, ignored)?;
                 continue;
             }
-            if !self.spec.reaches(&path) {
-                continue;
-            }
-            let tracked = self.index.has_below(&path);
-            if ignored && !tracked {
-                if self.ignored && self.spec.matches(&path) && self.has_file(&path)? {
-                    if self.each { self.dir(&path, true)? } else { self.found.push(format!("{path}/")) }
-                }
-                continue;
-            }
-            if self.index.has(&path) {
-                continue;
-            }
-            let foreign = self.repo.call.files.exists(&join(&full, ".git/HEAD")).unwrap_or(false);
-            if foreign && !tracked {
-                if !self.ignored && self.spec.matches(&path) {
-                    self.found.push(format!("{path}/"));
-                }
-            } else if tracked || self.each || self.ignored || !self.spec.matches(&path) {
-                self.dir(&path, ignored)?;
-            } else {
-                let count = self.found.len();
-                self.dir(&path, ignored)?;
-                if self.found.len() > count {
-                    self.found.truncate(count);
-                    self.found.push(format!("{path}/"));
-                }
+            plain |= !ignored;
+            if ignored == self.ignored && !self.index.has(&path) && self.spec.matches(&path) {
+                self.found.push(path);
             }
         }
         self.rules.leave(before);
-        Ok(())
+        Ok(plain)
+    }
+
+    fn inner_dir(&mut self, path: String, full: &str, ignored: bool) -> Done<bool> {
+        let tracked = self.index.has_below(&path);
+        if ignored && !tracked {
+            if self.ignored && self.spec.matches(&path) && self.has_file(&path)? {
+                if self.each {
+                    self.dir(&path, true)?;
+                } else {
+                    self.found.push(format!("{path}/"));
+                }
+            }
+            return Ok(false);
+        }
+        if self.index.has(&path) {
+            return Ok(true);
+        }
+        let foreign = self.repo.call.files.exists(&join(full, ".git/HEAD")).unwrap_or(false);
+        if foreign && !tracked {
+            if !self.ignored && self.spec.matches(&path) {
+                self.found.push(format!("{path}/"));
+            }
+            return Ok(true);
+        }
+        let count = self.found.len();
+        let plain = self.dir(&path, ignored)?;
+        // As one: a directory of unknown files, or of ignored ones alone.
+        let alone = !tracked && !self.each && self.spec.matches(&path) && !(self.ignored && plain);
+        if alone && self.found.len() > count {
+            self.found.truncate(count);
+            self.found.push(format!("{path}/"));
+        }
+        Ok(plain || tracked)
     }
 
     fn has_file(&self, dir: &str) -> Done<bool> {
