@@ -16,6 +16,7 @@ mod clone;
 mod commit;
 mod config;
 mod delta;
+mod describe;
 mod difference;
 mod diffstat;
 mod failed;
@@ -62,7 +63,7 @@ use failed::{Done, Failed, error};
 const VERSION: &str = "git version 2.47.3 (sqlfs)";
 
 /// All commands, for messages.
-const COMMANDS: &str = "add, branch, cat-file, check-ignore, checkout, clean, clone, commit, config, diff, fetch, \
+const COMMANDS: &str = "add, branch, cat-file, check-ignore, checkout, clean, clone, commit, config, describe, diff, fetch, \
                         for-each-ref, hash-object, init, log, ls-files, ls-remote, ls-tree, merge, merge-base, mv, pull, push, remote, reset, restore, \
                         rev-list, rev-parse, rm, show, show-ref, status, switch, symbolic-ref, tag, update-ref, write-tree";
 
@@ -169,6 +170,7 @@ impl Git<'_> {
             "clone" => self.clone_repo(args).await,
             "commit" => self.commit(args),
             "config" => self.config(args),
+            "describe" => self.describe(args),
             "diff" => self.diff(args),
             "fetch" => self.fetch(args).await,
             "for-each-ref" => self.for_each_ref(args),

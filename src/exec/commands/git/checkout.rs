@@ -114,7 +114,7 @@ impl Git<'_> {
                 _ => None,
             };
             let source = tree.as_ref().map(|text| revision::resolve(&repo, text)).transpose()?;
-            let count = self.take_paths(&repo, &paths, source.as_ref(), source.is_some(), true)?;
+            let count = self.take_paths(&repo, &paths, source.as_ref(), (source.is_some(), true, false))?;
             if !to.quiet {
                 let what = match source {
                     Some(oid) => repo.short(&repo.peel(&oid, None)?)?,
@@ -358,19 +358,18 @@ impl Git<'_> {
             index.write(&repo)?;
             return Ok(0);
         }
-        self.take_paths(&repo, &paths, source.as_ref(), staged, files)?;
+        self.take_paths(&repo, &paths, source.as_ref(), (staged, files, true))?;
         Ok(0)
     }
 
     /// Takes files from a tree, or from the index, into the index and the work tree. Gives
-    /// how many files were written.
+    /// how many files were written. `whole`: what is not there goes.
     fn take_paths(
         &mut self,
         repo: &Repo<'_>,
         paths: &[&str],
         source: Option<&Oid>,
-        staged: bool,
-        files: bool,
+        (staged, files, whole): (bool, bool, bool),
     ) -> Done<usize> {
         if paths.is_empty() {
             return Err(misused("checkout", "no paths are given", CHECKOUT));
@@ -417,7 +416,7 @@ impl Git<'_> {
             }
         }
         // What the source does not have goes; `git checkout TREE PATH` leaves it.
-        if source.is_some() && (!files || staged != files) {
+        if source.is_some() && whole {
             for path in known.iter().filter(|path| spec.matches(path) && !from.contains_key(*path)) {
                 if staged {
                     index.remove(path);

@@ -1,6 +1,7 @@
 //! Who did something and when, and how times are read and written.
 
 use std::fmt;
+use std::fmt::Write as _;
 
 use chrono::{DateTime, FixedOffset, NaiveDateTime, NaiveTime};
 
@@ -126,6 +127,16 @@ impl When {
             "iso-strict" | "iso8601-strict" => written("%Y-%m-%dT%H:%M:%S") + &colon,
             "rfc" | "rfc2822" => written("%a, %-d %b %Y %H:%M:%S ") + &plain,
             "relative" => relative(now - self.seconds),
+            format if format.starts_with("format:") => {
+                let format =
+                    format["format:".len()..].replace("%z", &plain).replace("%s", &self.seconds.to_string());
+                let mut text = String::new();
+                // A conversion that is none is an error, and stays as it stands.
+                match write!(text, "{}", local.format(&format)) {
+                    Ok(()) => text,
+                    Err(_) => format,
+                }
+            }
             _ => written("%a %b %-d %H:%M:%S %Y ") + &plain,
         }
     }

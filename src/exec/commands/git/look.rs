@@ -122,9 +122,9 @@ pub(super) fn look_option(look: &mut Look, letter: char, value: Option<&str>) ->
                 "rfc2822",
                 "relative",
                 "default",
-                "local",
+                "format:…",
             ];
-            if !known.contains(&value) {
+            if !known.contains(&value) && !value.starts_with("format:") {
                 return Err(fatal(format!(
                     "date format '{value}' is not supported here; there are: {}",
                     known.join(", ")

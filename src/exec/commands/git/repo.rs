@@ -24,6 +24,8 @@ pub(super) struct Repo<'a> {
     /// Path of the work tree, unless it is bare.
     pub(super) work: Option<String>,
     pub(super) config: Config,
+    /// Where the command runs, from the root of the work tree.
+    pub(super) prefix: String,
     packs: OnceLock<Done<Vec<Arc<Pack>>>>,
     shallow: OnceLock<BTreeSet<Oid>>,
 }
@@ -38,7 +40,15 @@ pub(super) struct Object {
 impl<'a> Repo<'a> {
     /// The repository of these places.
     pub(super) fn new(call: &'a Call<'a>, dir: String, work: Option<String>, config: Config) -> Self {
-        Self { call, dir, work, config, packs: OnceLock::new(), shallow: OnceLock::new() }
+        Self {
+            call,
+            dir,
+            work,
+            config,
+            prefix: String::new(),
+            packs: OnceLock::new(),
+            shallow: OnceLock::new(),
+        }
     }
 
     /// A path in `.git`.

@@ -37,17 +37,27 @@ pub(super) fn upstream(repo: &Repo<'_>, branch: &str) -> Option<String> {
     Some(format!("refs/remotes/{remote}/{}", merge.strip_prefix("refs/heads/")?))
 }
 
+/// A path after a colon: from the root, unless it begins with a dot.
+fn from_root(repo: &Repo<'_>, path: &str) -> String {
+    if !path.starts_with("./") && !path.starts_with("../") {
+        return path.to_owned();
+    }
+    super::pathspec::plain(&format!("{}/{path}", repo.prefix)).trim_start_matches('/').to_owned()
+}
+
 /// The object that `text` names; `None` if there is none.
 pub(super) fn find(repo: &Repo<'_>, text: &str) -> Done<Option<Oid>> {
     if let Some(rest) = text.strip_prefix(':') {
         let path = rest.strip_prefix("0:").unwrap_or(rest);
-        return Ok(Index::read(repo)?.get(path).map(|entry| entry.oid));
+        return Ok(Index::read(repo)?.get(&from_root(repo, path)).map(|entry| entry.oid));
     }
     let colon = text.find(':').filter(|&at| !text[..at].contains('{') || text[..at].contains('}'));
     if let Some(at) = colon {
         let Some(mut oid) = find(repo, &text[..at])? else { return Ok(None) };
         oid = repo.peel(&oid, Some(Kind::Tree))?;
-        for name in text[at + 1..].split('/').filter(|name| !name.is_empty() && *name != ".") {
+        for name in
+            from_root(repo, &text[at + 1..]).split('/').filter(|name| !name.is_empty() && *name != ".")
+        {
             let found =
                 repo.read_as(&oid, Kind::Tree).ok().and_then(|data| super::object::parse_tree(&data).ok());
             let Some(entry) = found.unwrap_or_default().into_iter().find(|entry| entry.name == name) else {

@@ -120,7 +120,9 @@ impl<'a> Git<'a> {
             ));
         }
         let work = work.filter(|_| config.is("core.bare") != Some(true));
-        Ok(Repo::new(self.call, dir, work, config))
+        let mut repo = Repo::new(self.call, dir, work, config);
+        repo.prefix = self.dir_in(&repo);
+        Ok(repo)
     }
 
     /// The repository, with a work tree.

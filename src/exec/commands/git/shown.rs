@@ -52,7 +52,7 @@ pub(super) fn relative(path: &str, dir: &str) -> String {
     let mut parts = vec![".."; from.len() - common];
     parts.extend(&to[common..]);
     match parts[..] {
-        [] => "./".to_owned(),
+        [] | [""] => "./".to_owned(),
         [.., ".."] => parts.join("/") + "/",
         _ => parts.join("/"),
     }
