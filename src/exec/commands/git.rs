@@ -53,6 +53,7 @@ mod settings;
 mod setup;
 mod shown;
 mod stage;
+mod stash;
 mod status;
 mod tag;
 mod trees;
@@ -67,7 +68,7 @@ const VERSION: &str = "git version 2.47.3 (sqlfs)";
 /// All commands, for messages.
 const COMMANDS: &str = "add, branch, cat-file, check-ignore, checkout, clean, clone, commit, config, describe, diff, fetch, \
                         for-each-ref, hash-object, init, log, ls-files, ls-remote, ls-tree, merge, merge-base, mv, pull, push, remote, reset, restore, \
-                        rev-list, rev-parse, rm, show, show-ref, status, switch, symbolic-ref, tag, update-ref, write-tree";
+                        rev-list, rev-parse, rm, show, show-ref, stash, status, switch, symbolic-ref, tag, update-ref, write-tree";
 
 /// A run.
 struct Git<'a> {
@@ -199,6 +200,7 @@ impl Git<'_> {
             "rm" => self.rm(args),
             "show" => self.show(args),
             "show-ref" => self.show_ref(args),
+            "stash" => self.stash(args),
             "status" => self.status(args),
             "switch" => self.switch(args),
             "symbolic-ref" => self.symbolic_ref(args),

@@ -301,7 +301,12 @@ async fn broken_indexes_refs_and_settings_are_errors() {
     };
     let mut indexes: Vec<Vec<u8>> = (0..whole.len()).step_by(7).map(|end| whole[..end].to_vec()).collect();
     indexes.extend((12..whole.len() - 20).step_by(9).map(|end| signed(&whole[..end])));
-    indexes.extend(["../x", ".git/config", "/etc/passwd", "a//b", "a/../b", ""].map(named));
+    for path in ["../x", ".git/config", "/etc/passwd", "a//b", "a/../b", "", "a/.GIT/x"] {
+        api.put(&id, &format!("{REPO}/.git/index"), named(path)).await;
+        for line in ["git status", "git add f", "git reset --hard", "git checkout ."] {
+            refused(&api, &id, line, "invalid path").await;
+        }
+    }
     indexes.push(signed(b"DIRC\0\0\0\x02\xff\xff\xff\xff"));
     indexes.push(signed(b"DIRC\0\0\0\x09\0\0\0\0"));
     indexes.push(signed(b"DIRC\0\0\0\x02\0\0\0\0link\0\0\0\0"));

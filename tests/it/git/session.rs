@@ -46,7 +46,11 @@ async fn a_session_prints_what_the_machines_git_prints() {
     let commands = commands("session.txt");
     // README.md says how many.
     let readme = include_str!("../../../README.md");
-    assert!(readme.contains(&format!("{} command lines of the test suite", commands.len())), "{}", commands.len());
+    assert!(
+        readme.contains(&format!("{} command lines of the test suite", commands.len())),
+        "{}",
+        commands.len()
+    );
     let mut wrong = String::new();
     let mut equal = 0;
     for (number, line) in commands.iter().enumerate() {

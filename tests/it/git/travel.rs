@@ -27,6 +27,7 @@ tick 22; git merge -q --no-ff -m 'Merged' side
 git gc -q --aggressive --prune=now
 tick 23; echo loose > loose; git add .; git commit -qm 'Loose'
 git branch topic/one HEAD~1; git tag later
+long=$(printf 'l%.0s' $(seq 1 200)); mkdir -p $long/$long m; echo 1 > $long/$long/a; echo 2 > m/b; git add .; tick 24; git commit -qm 'Long names'
 "#;
 
 /// What both must say.
@@ -42,7 +43,7 @@ const ASKED: &[&str] = &[
     "git show heavy",
     "git ls-tree -r HEAD",
     "git ls-files -s",
-    "git rev-parse main light heavy^{} HEAD~1^2 main~4",
+    "git rev-parse main light heavy^{} HEAD~2^2 main~4",
     "git diff main~5 main --stat",
     "git diff light topic/one",
     "git cat-file -p HEAD^{tree}",

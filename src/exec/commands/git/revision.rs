@@ -129,6 +129,9 @@ fn base(repo: &Repo<'_>, name: &str) -> Done<Option<Oid>> {
             .ok_or_else(|| fatal(format!("no upstream configured for branch '{branch}'")))?;
         return repo.resolve(&followed);
     }
+    if let Some(oid) = super::stash::find(repo, name)? {
+        return Ok(Some(oid));
+    }
     if name.contains("@{") {
         return Err(fatal(format!("{name}: there are no reflogs here")));
     }
