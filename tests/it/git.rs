@@ -2,6 +2,7 @@
 //! directions, remotes, and repositories that mean harm.
 
 mod backend;
+mod damage;
 mod hostile;
 mod remotes;
 mod session;

@@ -39,6 +39,7 @@ mod pack;
 mod packet;
 mod patch;
 mod pathspec;
+mod pick;
 mod plumbing;
 mod pretty;
 mod pull;
@@ -66,9 +67,12 @@ use failed::{Done, Failed, error};
 const VERSION: &str = "git version 2.47.3 (sqlfs)";
 
 /// All commands, for messages.
-const COMMANDS: &str = "add, branch, cat-file, check-ignore, checkout, clean, clone, commit, config, describe, diff, fetch, \
-                        for-each-ref, hash-object, init, log, ls-files, ls-remote, ls-tree, merge, merge-base, mv, pull, push, remote, reset, restore, \
-                        rev-list, rev-parse, rm, show, show-ref, stash, status, switch, symbolic-ref, tag, update-ref, write-tree";
+const COMMANDS: &str = "add, branch, cat-file, check-ignore, checkout, cherry-pick, clean, \
+                        clone, commit, config, describe, diff, fetch, for-each-ref, hash-object, \
+                        init, log, ls-files, ls-remote, ls-tree, merge, merge-base, mv, pull, \
+                        push, remote, reset, restore, rev-list, rev-parse, revert, rm, show, \
+                        show-ref, stash, status, switch, symbolic-ref, tag, update-ref, \
+                        write-tree";
 
 /// A run.
 struct Git<'a> {
@@ -169,6 +173,7 @@ impl Git<'_> {
             "cat-file" => self.cat_file(args),
             "checkout" => self.checkout(args),
             "check-ignore" => self.check_ignore(args),
+            "cherry-pick" => self.pick(args, false),
             "clean" => self.clean(args),
             "clone" => self.clone_repo(args).await,
             "commit" => self.commit(args),
@@ -197,6 +202,7 @@ impl Git<'_> {
             "restore" => self.restore(args),
             "rev-list" => self.rev_list(args),
             "rev-parse" => self.rev_parse(args),
+            "revert" => self.pick(args, true),
             "rm" => self.rm(args),
             "show" => self.show(args),
             "show-ref" => self.show_ref(args),

@@ -8,7 +8,7 @@ use crate::support::{Api, Server, TestStore};
 
 /// Makes history: branches, a merge, tags, links, programs, packs with deltas, packed refs,
 /// and objects that are in no pack.
-const MADE: &str = r#"
+pub const MADE: &str = r#"
 set -e
 git init -q -b main
 git config user.name Ann; git config user.email ann@example.com
@@ -63,14 +63,16 @@ fn packed(dir: &Path) -> Vec<u8> {
     tar.stdout
 }
 
-async fn sent(api: &Api, dir: &Path) -> String {
+/// Puts a folder into a new sandbox, as `/home/user/w`.
+pub async fn sent(api: &Api, dir: &Path) -> String {
     let id = api.create().await;
     api.ingest(&id, "/home/user/w", "application/x-tar", packed(dir)).await.expect(200);
     api.exec(&id, "cd /home/user/w").await;
     id
 }
 
-fn make(dir: &Path, script: &str) {
+/// Runs a script there.
+pub fn make(dir: &Path, script: &str) {
     let ran = command(dir, "bash").args(["-c", script]).output().expect("bash");
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }

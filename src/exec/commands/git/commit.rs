@@ -241,7 +241,7 @@ impl Git<'_> {
     }
 
     /// `[main 1234567] Subject`, and what changed.
-    fn summarize(&mut self, repo: &Repo<'_>, oid: &Oid, commit: &Commit, dated: bool) -> Done {
+    pub(super) fn summarize(&mut self, repo: &Repo<'_>, oid: &Oid, commit: &Commit, dated: bool) -> Done {
         let place = match repo.head()? {
             Head::Branch(full) => short_name(&full).to_owned(),
             Head::Detached(_) => "detached HEAD".to_owned(),

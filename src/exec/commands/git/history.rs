@@ -1,5 +1,7 @@
 //! `git log`, `git show`, `git rev-list`, `git merge-base`.
 
+use std::collections::BTreeSet;
+
 use super::failed::{Done, error, fatal};
 use super::given::{self, number};
 use super::ident::When;
@@ -374,33 +376,35 @@ impl Git<'_> {
             }
             Kind::Commit => {
                 let commit = repo.commit(oid)?;
-                // Statistics of a merge are those against its first parent.
-                let counts = !printer.style.patch;
-                printer.print(oid, &commit, counts, &mut self.answer.stdout)?;
-                if commit.parents.len() > 1 && !printer.style.quiet {
-                    self.show_merge(repo, printer, &commit)?;
+                let merge = commit.parents.len() > 1 && !printer.style.quiet;
+                // Statistics of a merge are those against its first parent, lists of names
+                // those against all.
+                let own = if merge { Self::own_files(repo, &commit)? } else { BTreeSet::new() };
+                if merge && (printer.style.names || printer.style.letters) {
+                    printer.only = Some(own.clone());
+                }
+                printer.print(oid, &commit, !printer.style.patch, &mut self.answer.stdout)?;
+                printer.only = None;
+                if merge && printer.style.patch {
+                    self.answer.stdout.push(b'\n');
+                    if !own.is_empty() {
+                        self.say_error("warning: the patch of a merge is not shown here; compare with git diff HEAD^1 HEAD");
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// Of a merge git shows what is as in no parent; here that is only said.
-    fn show_merge(&mut self, repo: &Repo<'_>, printer: &Printer<'_, '_>, commit: &Commit) -> Done {
-        if printer.style.patch {
-            self.answer.stdout.push(b'\n');
-        }
+    /// The files of a merge that are as in none of its parents.
+    fn own_files(repo: &Repo<'_>, commit: &Commit) -> Done<BTreeSet<String>> {
         let own = super::trees::flatten(repo, &commit.tree)?;
         let mut parents = Vec::new();
         for parent in &commit.parents {
             parents.push(super::trees::flatten_commit(repo, Some(parent))?);
         }
         let differs = |path: &str| parents.iter().all(|parent| parent.get(path) != own.get(path));
-        let paths: Vec<&String> = own.keys().filter(|path| differs(path)).collect();
-        if !paths.is_empty() {
-            self.say_error("warning: differences of a merge to both parents are not shown here; compare with git diff HEAD^1 HEAD");
-        }
-        Ok(())
+        Ok(own.keys().filter(|path| differs(path)).cloned().collect())
     }
 
     /// `git merge-base`.

@@ -1,6 +1,8 @@
 //! Options of commands that show differences and commits, and one commit with its
 //! difference.
 
+use std::collections::BTreeSet;
+
 use super::blobs::Blobs;
 use super::failed::{Done, fatal};
 use super::given::number;
@@ -151,6 +153,8 @@ pub(super) struct Printer<'r, 'a> {
     pub(super) look: Look,
     pub(super) style: Style,
     pub(super) spec: Pathspec,
+    /// If set, no other files.
+    pub(super) only: Option<BTreeSet<String>>,
     names: Names,
     any: bool,
 }
@@ -165,7 +169,7 @@ impl<'r, 'a> Printer<'r, 'a> {
         } else {
             Names::new()
         };
-        Ok(Self { repo, look, style, spec, names, any: false })
+        Ok(Self { repo, look, style, spec, only: None, names, any: false })
     }
 
     /// What stands between two.
@@ -197,7 +201,8 @@ impl<'r, 'a> Printer<'r, 'a> {
             commit.parents.first().map(|oid| self.repo.commit(oid)).transpose()?.map(|commit| commit.tree);
         let blobs = Blobs::new(self.repo);
         let mut changes = compare_trees(self.repo, before.as_ref(), Some(&commit.tree))?;
-        changes.retain(|change| self.spec.matches(&change.path));
+        let meant = |path: &String| self.only.as_ref().is_none_or(|only| only.contains(path));
+        changes.retain(|change| self.spec.matches(&change.path) && meant(&change.path));
         let changes = patch::prepared(&blobs, &self.style, changes)?;
         if changes.is_empty() {
             return Ok(());
