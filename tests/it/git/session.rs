@@ -90,3 +90,58 @@ async fn a_session_prints_what_the_machines_git_prints() {
         assert_eq!(real(out.path(), args), real(&dir, args), "{args:?}");
     }
 }
+
+#[tokio::test]
+async fn what_is_not_there_is_refused_by_name() {
+    let server = Server::start(TestStore::sqlite()).await;
+    let api = server.api().await;
+    let id = api.create().await;
+    for (script, exit, part) in [
+        ("git status", 128, "fatal: not a git repository (or any of the parent directories): .git"),
+        ("git", 1, ""),
+        ("git frob", 1, "git: 'frob' is not a command here; there are: add, branch,"),
+        ("git rebase main", 1, "git: 'rebase' is not a command here"),
+        ("git --frob status", 129, "unknown option: --frob\nhere are: -C DIR"),
+        ("git -C nosuch status", 128, "fatal: cannot change to 'nosuch': No such file or directory"),
+        (
+            "git init -q r; cd r; echo 1 > f; git add f; git commit -m x",
+            128,
+            "*** Please tell me who you are.",
+        ),
+        ("git commit --frob", 129, "error: unknown option `frob'\nusage: git commit"),
+        ("git add -Z", 129, "error: unknown switch `Z'"),
+        ("git log --graph", 129, "--graph is not supported here"),
+        (
+            "git config user.name A; git config user.email a@x; git commit",
+            1,
+            "there is no editor here: give the message with -m or -F",
+        ),
+        (
+            "git commit -qm one; git checkout -q -b b; echo 2 > f; git commit -qam two; git checkout -q master; echo 3 > f; git commit -qam three; git merge b",
+            1,
+            "CONFLICT (content): f\nerror: both sides changed these",
+        ),
+        ("git cherry-pick b", 1, "CONFLICT (content): f"),
+        ("git status -s; git log --oneline | wc -l; cat f; test -z \"$(git status -s)\" && exit 7", 7, ""),
+        ("git config core.bare maybe; git config --bool core.bare", 128, "bad boolean config value"),
+    ] {
+        let reply = api.exec(&id, script).await;
+        assert_eq!(reply["exitCode"], exit, "{script}: {reply}");
+        let stderr = reply["stderr"].as_str().expect("stderr");
+        assert!(stderr.contains(part), "{script}: {part:?} in {stderr:?}");
+    }
+    // A folder that becomes a file keeps what nobody knows.
+    let script = "cd /home/user/r; git checkout -q -b dir; git rm -q f; mkdir f; echo t > f/t; git add f; git commit -qm dir; echo u > f/u; \
+                  git checkout master; echo $?; cat f/u; rm f/u; git checkout -q master; cat f";
+    assert_eq!(api.stdout(&id, script).await, "1\nu\n3\n");
+    // Nothing is written by a look: it works where nothing may be.
+    let look = "git -C /home/user/r status -sb && git -C /home/user/r log --format=%s && git -C /home/user/r diff HEAD~1 --stat";
+    let reply = api.exec_with(&id, &serde_json::json!({"script": look, "readOnly": true})).await;
+    assert_eq!(
+        reply["stdout"], "## master\nthree\none\n f | 2 +-\n 1 file changed, 1 insertion(+), 1 deletion(-)\n",
+        "{reply}"
+    );
+    let write =
+        serde_json::json!({"script": "cd /home/user/r; git commit --allow-empty -m x", "readOnly": true});
+    api.try_exec(&id, &write).await.expect(422);
+}

@@ -113,6 +113,9 @@ impl Repo<'_> {
             if held.is_none() && new.is_some() {
                 unknown.extend(self.in_the_way(index, &rules, path)?);
             }
+            if new.is_some_and(|(mode, _)| mode != MODULE) && self.has_unknown(index, path)? {
+                unknown.insert(path.clone());
+            }
             steps.push((path, new));
         }
         if !index.unmerged().is_empty() {
@@ -123,6 +126,22 @@ impl Repo<'_> {
         }
         refuse(&local, &unknown.into_iter().collect::<Vec<_>>(), why)?;
         self.carry_out(index, &steps)
+    }
+
+    /// Whether a directory stands where a file goes, with files in it that nobody knows.
+    fn has_unknown(&self, index: &Index, path: &str) -> Done<bool> {
+        if !self.look_at(path)?.is_some_and(|stat| stat.kind == Kind::Dir) {
+            return Ok(false);
+        }
+        for (name, stat) in self.call.files.read_dir(&self.full(path)).map_err(at(path))? {
+            let inner = format!("{path}/{name}");
+            let unknown =
+                if stat.kind == Kind::Dir { self.has_unknown(index, &inner)? } else { !index.has(&inner) };
+            if unknown {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Files that nobody knows and that would be overwritten.
