@@ -11,6 +11,9 @@ use crate::support::{Api, Server, TestStore};
 
 const REPO: &str = "/home/user/r";
 
+/// What the interpreter says of a command that panicked.
+pub const PANICKED: &str = "failed unexpectedly";
+
 fn zlib(data: &[u8]) -> Vec<u8> {
     let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
     packed.write_all(data).expect("in memory");
@@ -143,7 +146,7 @@ async fn refused(api: &Api, id: &str, line: &str, part: &str) {
     let reply = api.exec(id, &format!("cd {REPO}; {line}")).await;
     let stderr = reply["stderr"].as_str().expect("stderr");
     assert!(reply["exitCode"].as_i64().is_some_and(|exit| matches!(exit, 1 | 128)), "{line}: {reply}");
-    assert!(stderr.contains(part) && !stderr.contains("panicked"), "{line}: {part:?} in {reply}");
+    assert!(stderr.contains(part) && !stderr.contains(PANICKED), "{line}: {part:?} in {reply}");
 }
 
 #[tokio::test]
@@ -414,6 +417,6 @@ async fn a_remote_that_lies_leaves_nothing_behind() {
         let reply = api.exec(&id, &format!("git clone {}/r x; echo $?; ls -A", web.url())).await;
         let stderr = reply["stderr"].as_str().expect("stderr");
         assert_eq!(reply["stdout"], "128\n", "{what}: {reply}");
-        assert!(stderr.contains(part) && !stderr.contains("panicked"), "{what}: {part:?} in {stderr}");
+        assert!(stderr.contains(part) && !stderr.contains(PANICKED), "{what}: {part:?} in {stderr}");
     }
 }
