@@ -22,6 +22,7 @@ mod diff;
 mod directories;
 pub(crate) mod fetch;
 mod fmt;
+pub(crate) mod git;
 mod glob;
 mod gzip;
 mod human;

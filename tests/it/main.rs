@@ -24,6 +24,7 @@ mod fs_limits;
 mod fs_matrix;
 mod fs_model;
 mod fs_paths;
+mod git;
 mod hostile_scripts;
 mod http_admin;
 mod http_auth;

@@ -86,7 +86,7 @@ async fn works_with(part: &str, mut command: Command, env: &[(&str, &str)]) {
 #[tokio::test]
 async fn the_walk_through_works_as_written() {
     let (_, text) = readme();
-    for name in ["walk-through", "openapi", "runtimes"] {
+    for name in ["walk-through", "openapi", "runtimes", "git"] {
         let part = between(&text, &format!("<!-- {name} -->\n"), &format!("<!-- /{name} -->"));
         let mut bash = Command::new("bash");
         bash.args(["-euo", "pipefail", "-c", &blocks(part, "sh")]);

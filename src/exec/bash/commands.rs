@@ -12,7 +12,7 @@ use super::engine::Stage;
 use super::file_system::nanoseconds;
 use crate::clock;
 use crate::exec::commands::fetch::Net;
-use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, reads_lent, wget, xargs};
+use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, git, reads_lent, wget, xargs};
 use crate::fs::{Errno, Kind, Quota, Stat};
 
 mod programs;
@@ -23,7 +23,7 @@ pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> B
     for &(name, run) in ALL {
         bash = bash.builtin(name, Box::new(Ours { stage: stage.clone(), name, run }));
     }
-    for name in ["curl", "wget"] {
+    for name in ["curl", "git", "wget"] {
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
     bash = programs::register(bash, stage, quota).command("yes", yes::Yes { stage: stage.clone() });
@@ -63,6 +63,10 @@ impl Builtin for Fetching {
         let net = Net { host: &*scene.host, allowed: scene.permissions.network };
         Ok(result(match self.name {
             "curl" => curl::run(&call, &net).await,
+            "git" => {
+                let env = ctx.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+                git::run(&call, &env, &net).await
+            }
             _ => wget::run(&call, &net).await,
         }))
     }

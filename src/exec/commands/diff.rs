@@ -9,8 +9,8 @@ use super::options::{self, Given, HELP, Spec, Takes};
 use super::{Answer, Call, quote};
 
 mod compare;
-mod format;
-mod lines;
+pub(super) mod format;
+pub(super) mod lines;
 
 const LABEL: char = '\u{3}';
 const NORMAL: char = '\u{4}';

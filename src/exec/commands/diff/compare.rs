@@ -297,7 +297,8 @@ impl Walk<'_, '_> {
             Some(&label) => label.to_owned(),
             None => format!("{}\t{}", quote::c_string(&side.name), stat::time(side.mtime_ns)),
         });
-        let report = Report { old: &a, new: &b, changes: &changes, context: options.context, headers };
+        let report =
+            Report { old: &a, new: &b, changes: &changes, context: options.context, headers, parts: false };
         report.write(options.style, &mut self.answer.stdout);
     }
 

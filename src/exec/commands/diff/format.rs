@@ -5,15 +5,20 @@ use std::ops::Range;
 use super::Style;
 use super::lines::{Change, Lines};
 
+/// Bytes of a line that a hunk is headed with.
+const LONGEST_PART: usize = 80;
+
 /// What is written.
-pub(super) struct Report<'a> {
-    pub(super) old: &'a Lines<'a>,
-    pub(super) new: &'a Lines<'a>,
-    pub(super) changes: &'a [Change],
+pub(in crate::exec::commands) struct Report<'a> {
+    pub(in crate::exec::commands) old: &'a Lines<'a>,
+    pub(in crate::exec::commands) new: &'a Lines<'a>,
+    pub(in crate::exec::commands) changes: &'a [Change],
     /// Lines of context, in the forms that have it.
-    pub(super) context: usize,
+    pub(in crate::exec::commands) context: usize,
     /// What stands behind `--- ` and `+++ `.
-    pub(super) headers: [String; 2],
+    pub(in crate::exec::commands) headers: [String; 2],
+    /// Whether a hunk names the part of the file that it is in, as git does.
+    pub(in crate::exec::commands) parts: bool,
 }
 
 /// Changes with the unchanged lines around them.
@@ -41,6 +46,20 @@ impl Report<'_> {
                 self.hunks(|hunk| self.context(hunk, out));
             }
         }
+    }
+
+    /// The hunks of the unified form alone.
+    pub(in crate::exec::commands) fn write_hunks(&self, out: &mut Vec<u8>) {
+        self.hunks(|hunk| self.unified(hunk, out));
+    }
+
+    /// The line above a hunk that begins with a letter: mostly a function's head.
+    fn part(&self, before: usize) -> &[u8] {
+        let begins = |line: &&&[u8]| {
+            line.first().is_some_and(|&byte| byte.is_ascii_alphabetic() || b"_$".contains(&byte))
+        };
+        let found = self.old.all[..before].iter().rev().find(begins).copied().unwrap_or_default();
+        found[..found.len().min(LONGEST_PART)].trim_ascii_end()
     }
 
     fn normal(&self, out: &mut Vec<u8>) {
@@ -96,7 +115,13 @@ impl Report<'_> {
             1 => format!("{}", range.start + 1),
             len => format!("{},{len}", range.start + 1),
         };
-        out.extend_from_slice(format!("@@ -{} +{} @@\n", range(&hunk.old), range(&hunk.new)).as_bytes());
+        out.extend_from_slice(format!("@@ -{} +{} @@", range(&hunk.old), range(&hunk.new)).as_bytes());
+        let part = if self.parts { self.part(hunk.old.start) } else { &[] };
+        if !part.is_empty() {
+            out.push(b' ');
+            out.extend_from_slice(part);
+        }
+        out.push(b'\n');
         let mut at = hunk.old.start;
         for change in hunk.changes {
             for same in at..change.old.start {

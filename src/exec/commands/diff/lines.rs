@@ -3,27 +3,27 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput};
+use imara_diff::{Algorithm, Diff, IndentHeuristic, IndentLevel, InternedInput};
 
 use super::{Options, Space};
 
 /// More lines than this, of both files together, are refused: what is kept for a line
 /// costs some 50 bytes.
-pub(super) const MAX_LINES: usize = 8_000_000;
+pub(in crate::exec::commands) const MAX_LINES: usize = 8_000_000;
 
 /// Up to this many lines `-d` looks for the smallest set of changes, which takes time
 /// quadratic in the number of changes.
 const MAX_MINIMAL: usize = 20_000;
 
 /// One file's lines, without their newlines.
-pub(super) struct Lines<'a> {
-    pub(super) all: Vec<&'a [u8]>,
+pub(in crate::exec::commands) struct Lines<'a> {
+    pub(in crate::exec::commands) all: Vec<&'a [u8]>,
     /// The last line has no newline.
-    pub(super) incomplete: bool,
+    pub(in crate::exec::commands) incomplete: bool,
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn of(data: &'a [u8]) -> Self {
+    pub(in crate::exec::commands) fn of(data: &'a [u8]) -> Self {
         let incomplete = !data.is_empty() && !data.ends_with(b"\n");
         let body = data.strip_suffix(b"\n").unwrap_or(data);
         let all = if data.is_empty() { Vec::new() } else { body.split(|&byte| byte == b'\n').collect() };
@@ -31,18 +31,18 @@ impl<'a> Lines<'a> {
     }
 
     /// Whether line `at` is the one without a newline.
-    pub(super) fn is_incomplete(&self, at: usize) -> bool {
+    pub(in crate::exec::commands) fn is_incomplete(&self, at: usize) -> bool {
         self.incomplete && at + 1 == self.all.len()
     }
 }
 
 /// A change: these lines became those; one side may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) old: Range<usize>,
-    pub(super) new: Range<usize>,
+pub(in crate::exec::commands) struct Change {
+    pub(in crate::exec::commands) old: Range<usize>,
+    pub(in crate::exec::commands) new: Range<usize>,
     /// Of blank lines only, and these are ignored.
-    pub(super) ignored: bool,
+    pub(in crate::exec::commands) ignored: bool,
 }
 
 /// What makes two lines equal.
@@ -85,6 +85,25 @@ pub(super) fn changes(old: &Lines<'_>, new: &Lines<'_>, options: &Options<'_>) -
         }
     }
     changes
+}
+
+/// The changes as git finds them: every byte counts, and a change that could stand in
+/// several places stands where the indentation is smallest.
+pub(in crate::exec::commands) fn changes_of_git(old: &Lines<'_>, new: &Lines<'_>) -> Vec<Change> {
+    let key = |lines: &Lines<'_>, at: usize| lines.is_incomplete(at);
+    let mut input: InternedInput<(&[u8], bool)> = InternedInput::default();
+    input.update_before(old.all.iter().enumerate().map(|(at, line)| (*line, key(old, at))));
+    input.update_after(new.all.iter().enumerate().map(|(at, line)| (*line, key(new, at))));
+    let mut diff = Diff::compute(Algorithm::Myers, &input);
+    let indent = |token| {
+        let (line, _): (&[u8], bool) = input.interner[token];
+        IndentLevel::for_ascii_line(line.iter().copied(), 8)
+    };
+    diff.postprocess_with_heuristic(&input, IndentHeuristic::new(indent));
+    let range = |range: Range<u32>| range.start as usize..range.end as usize;
+    diff.hunks()
+        .map(|hunk| Change { old: range(hunk.before), new: range(hunk.after), ignored: false })
+        .collect()
 }
 
 fn is_blank(line: &[u8], options: &Options<'_>) -> bool {
