@@ -14,7 +14,7 @@ async fn programs_print_what_the_real_node_prints() {
     let version = Command::new("node").arg("--version").output().expect("this test needs Node 20 on PATH");
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     assert!(version.starts_with("v20."), "this test needs Node 20, not {version}");
-    assert!(scripts("programs/javascript").len() >= 35);
+    assert!(scripts("programs/javascript").len() >= 40);
     let server = Server::start(TestStore::sqlite()).await;
     all_print_what_this_machine_prints(&server.api().await, "javascript").await;
 }

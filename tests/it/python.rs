@@ -15,7 +15,7 @@ async fn programs_print_what_the_real_python_prints() {
     let minor: Option<u32> =
         version.strip_prefix("Python 3.").and_then(|rest| rest.split('.').next()?.parse().ok());
     assert!(minor.is_some_and(|minor| minor >= 11), "this test needs Python 3.11 or later, not {version}");
-    assert!(scripts("programs/python").len() >= 58);
+    assert!(scripts("programs/python").len() >= 60);
     let server = Server::start(TestStore::sqlite()).await;
     all_print_what_this_machine_prints(&server.api().await, "python").await;
 }
