@@ -54,6 +54,7 @@ mod run;
 mod runtimes;
 mod sandboxes;
 pub mod settings;
+pub mod snapshots;
 mod stop;
 pub mod tenants;
 mod types;

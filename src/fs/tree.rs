@@ -93,6 +93,12 @@ impl Tree {
         self.nodes.len() as u64
     }
 
+    /// The highest inode number. O(log n).
+    #[must_use]
+    pub fn highest(&self) -> Ino {
+        self.nodes.get_max().map_or(0, |(ino, _)| *ino)
+    }
+
     /// Directory entries. At least [`Self::entries`] minus the root; more where files
     /// have several hard links. O(1).
     #[must_use]

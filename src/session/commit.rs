@@ -106,6 +106,7 @@ impl Inner {
             }
         }
         guard.advance(tree, version, head, changes.next_ino, cwd);
+        self.keep_snapshot(&guard.session);
         Ok(Settled::Done)
     }
 

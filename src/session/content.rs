@@ -90,11 +90,13 @@ impl ContentSource for Pending {
 }
 
 impl Inner {
-    /// After a cold load, fetches small contents in bulk and in the background.
+    /// After a cold load, fetches small contents in bulk and in the background, and has the
+    /// tree kept for the next one that is cold.
     pub(crate) fn prewarm(&self, session: &Arc<Session>, fresh: &Fresh) {
         if !fresh.cold {
             return;
         }
+        self.keep_snapshot(session);
         let (tenant, store, cache) = (session.tenant.clone(), session.store.clone(), self.cache.clone());
         let (tree, room) = (fresh.base.tree.clone(), self.settings.prewarm_bytes);
         self.background.spawn(async move {
