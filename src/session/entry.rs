@@ -168,7 +168,7 @@ impl Session {
             let base = Base { tree, version: row.version, head: row.head, next_ino: row.next_ino };
             let base = Arc::new(base);
             self.install_loaded(None, &base);
-            self.keeping.is_there(row.head);
+            self.keeping.is_anothers(row.head);
             noted("snapshot");
             return Ok(Fresh { base, row, cold: true });
         }
@@ -191,6 +191,9 @@ impl Session {
         .map_err(|broken| SessionError::Internal(format!("sandbox {}: {broken}", self.sandbox)))?;
         let base = Arc::new(Base { tree, version: row.version, head: row.head, next_ino: row.next_ino });
         self.install_loaded(warm.as_ref(), &base);
+        if kind == "delta" {
+            self.keeping.is_anothers(base.head);
+        }
         let row = Arc::new(row);
         self.note_row(&row);
         noted(kind);

@@ -48,7 +48,7 @@ struct Kept {
     changed: Instant,
     /// Whether somebody waits for quiet.
     waiting: bool,
-    /// The state whose snapshot is there, as far as is known.
+    /// The last state whose snapshot is there, as far as is known.
     head: Option<Head>,
 }
 
@@ -63,8 +63,9 @@ impl Keeping {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that the snapshot of this state is there.
-    pub(crate) fn is_there(&self, head: Head) {
+    /// Notes that the snapshot of this state is there, or will be: it came from one, or
+    /// another replica made it. What is committed on it drops it.
+    pub(crate) fn is_anothers(&self, head: Head) {
         self.state().head = Some(head);
     }
 
