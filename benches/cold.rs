@@ -86,8 +86,11 @@ impl Place {
         }
         let id: SandboxId = sandbox.parse().expect("an id");
         self.until_kept(id, size);
-        for _ in 0..rounds {
-            for (name, snapshots) in [("cold, snapshot", true), ("cold, Postgres", false)] {
+        for round in 0..rounds {
+            let mut kinds = [("cold, snapshot", true), ("cold, Postgres", false)];
+            // Each is first as often as the other.
+            kinds.rotate_left(round % 2);
+            for (name, snapshots) in kinds {
                 let replica = self.replica(snapshots);
                 let mut cold = replica.client(None);
                 // The replica itself is warm: its engine, its connections, its other code.
@@ -115,7 +118,7 @@ impl Place {
                 println!("{size}: there is no snapshot");
                 return;
             }
-            self.runtime.block_on(tokio::time::sleep(Duration::from_millis(50)));
+            self.runtime.block_on(async { tokio::time::sleep(Duration::from_millis(50)).await });
         }
     }
 

@@ -2,9 +2,8 @@
 //!
 //! One table gives every name with its default, unit and meaning; the struct, the
 //! parser and the table in README.md come from it. A value that cannot be understood
-//! stops the start with one line that names it, and so does a name that belongs to
-//! something this version does not have: nothing is ignored in silence. A variable
-//! that is set to the empty text counts as unset.
+//! stops the start with one line that names it. A variable that is set to the empty text
+//! counts as unset.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -119,7 +118,6 @@ macro_rules! settings {
             /// Parses settings from `lookup` (name → value; empty counts as unset).
             pub fn parse(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
                 let get = |name: &str| lookup(name).filter(|value| !value.is_empty());
-                refuse_later_names(&get)?;
                 let config = Self {
                     $($field: {
                         let value = get($name).unwrap_or_else(|| $default.to_owned());
@@ -187,6 +185,9 @@ settings! {
     redis_cache_timeout: Duration = millis::<1, 10_000>, "REDIS_CACHE_TIMEOUT_MS", "50", "ms", "Longest wait for the cache server; then it is done without, and left alone for 1 to 10 s.";
     path_snapshots: Option<bool> = optional_flag, "REDIS_PATH_SNAPSHOT_ENABLED", "", "", "Whether a replica that does not know a sandbox takes its tree from a snapshot in Redis. Unset: if there is REDIS_CACHE_URL. `true` without it puts them on the lease server, which must have the memory.";
     path_snapshot_ttl: Duration = millis::<1000, 604_800_000>, "REDIS_PATH_SNAPSHOT_TTL_MS", "3600000", "ms", "How long a snapshot is kept.";
+    blob_cache: bool = flag, "REDIS_BLOB_CACHE_ENABLED", "false", "", "Whether replicas share contents of files in Redis as well. Off by default because Postgres has them about as soon.";
+    blob_cache_ttl: Duration = millis::<1000, 604_800_000>, "REDIS_BLOB_CACHE_TTL_MS", "86400000", "ms", "How long a content is kept there.";
+    blob_cache_largest: usize = number::<usize, 1, 268_435_456>, "REDIS_BLOB_MAX_BYTES", "8388608", "bytes", "Largest content that is kept there.";
     snapshot_key: Option<Secret> = secret, "SNAPSHOT_KEY", "", "", "Secret that authenticates snapshots, the same on all replicas. Unset: made of AUTH_SECRET.";
     redis_down: RedisDown = redis_down, "REDIS_DOWN", "degrade", "", "While Redis is away: `degrade` (write execs go on with compare-and-set alone; sandboxes with network permission answer 503) or `refuse` (all write execs answer 503).";
     lease_mode: LeaseMode = lease_mode, "LEASE_MODE", "lease", "", "`lease` (each lease is renewed by itself) or `preemptible` (one heartbeat for all of a replica). The same on all replicas.";
@@ -220,16 +221,6 @@ settings! {
 pub const DEFAULT_TENANT: &str = "default";
 
 const MAX_BYTES: u64 = 1 << 50;
-
-/// Names of the design that later versions bring. Set, they must not be ignored.
-const LATER: &[&str] = &["REDIS_BLOB_CACHE_ENABLED", "REDIS_BLOB_CACHE_TTL_MS", "REDIS_BLOB_MAX_BYTES"];
-
-fn refuse_later_names(get: &impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
-    match LATER.iter().find(|name| get(name).is_some()) {
-        Some(name) => Err(ConfigError(format!("{name}: this version of sqlfs does not have it; unset it"))),
-        None => Ok(()),
-    }
-}
 
 impl Config {
     /// Reads the environment of the process.
@@ -336,6 +327,9 @@ impl Config {
         if short(&self.mcp_api_key) {
             warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
         }
+        if short(&self.snapshot_key) {
+            warnings.push("SNAPSHOT_KEY is shorter than 32 bytes: it can be guessed from one snapshot".into());
+        }
         warnings.extend(self.idle_mcp_settings());
         warnings
     }
@@ -390,13 +384,6 @@ mod tests {
         }
         assert_eq!(parse(&[("PORT", "")]).unwrap().port, 8080, "empty counts as unset");
         assert_eq!(parse(&[("PORT", "9")]).unwrap().port, 9);
-    }
-
-    #[test]
-    fn later_names_are_refused_not_ignored() {
-        let error = parse(&[("REDIS_BLOB_CACHE_ENABLED", "true")]).unwrap_err();
-        assert_eq!(error, "REDIS_BLOB_CACHE_ENABLED: this version of sqlfs does not have it; unset it");
-        assert!(LATER.iter().all(|later| SETTINGS.iter().all(|s| s.name != *later)));
     }
 
     #[test]

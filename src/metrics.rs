@@ -134,6 +134,8 @@ pub struct Metrics {
     pub snapshot_reads: Times<1>,
     pub snapshot_writes: Times<1>,
     pub snapshot_bytes: Counts<1>,
+    pub blob_reads: Times<1>,
+    pub blob_bytes: Counts<1>,
     pub refused_waits: Counts<0>,
     pub runtime_wait: Times<1>,
     pub runtime_refusals: Counts<2>,
@@ -240,6 +242,8 @@ impl Metrics {
             snapshot_reads: r.times("snapshot_read_duration", "Path snapshots that were asked for"),
             snapshot_writes: r.times("snapshot_write_duration", "Path snapshots that were made"),
             snapshot_bytes: r.counts("snapshot_bytes", "Bytes of path snapshots, packed"),
+            blob_reads: r.times("shared_content_read_duration", "Contents that were asked for in Redis"),
+            blob_bytes: r.counts("shared_content_bytes", "Bytes of contents to and from Redis"),
             refused_waits: r.counts("queue_refusals", "Requests that found no place to wait"),
             runtime_wait: r
                 .times("runtime_wait", "From asking for a place for a program to its start or refusal"),

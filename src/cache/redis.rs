@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 
 use super::{Cache, Found};
 use crate::remote::{CallError, Line, RedisServer, Role};
@@ -15,15 +16,14 @@ const PATIENCE_OF_PUT: u32 = 20;
 pub struct RedisCache {
     reads: Line,
     writes: Line,
-    ttl: Duration,
 }
 
 impl RedisCache {
-    /// Connects to nothing yet. `timeout` bounds a `get`, the connection included; values
-    /// are kept for `ttl`. An error is for people.
-    pub fn new(server: &RedisServer, timeout: Duration, ttl: Duration) -> Result<Self, String> {
+    /// Connects to nothing yet. `timeout` bounds a `get`, the connection included. An error is
+    /// for people.
+    pub fn new(server: &RedisServer, timeout: Duration) -> Result<Self, String> {
         let line = |timeout| Line::new(Role::Caches, server, timeout);
-        Ok(Self { reads: line(timeout)?, writes: line(timeout * PATIENCE_OF_PUT)?, ttl })
+        Ok(Self { reads: line(timeout)?, writes: line(timeout * PATIENCE_OF_PUT)? })
     }
 
     /// Makes the connection that reads use, so that the first one need not.
@@ -45,9 +45,9 @@ impl Cache for RedisCache {
         }
     }
 
-    async fn put(&self, key: &str, value: Vec<u8>, instead_of: Option<&str>) -> bool {
+    async fn put(&self, key: &str, value: Bytes, ttl: Duration, instead_of: Option<&str>) -> bool {
         let mut set = redis::cmd("SET");
-        set.arg(key).arg(value).arg("PX").arg(self.ttl.as_millis() as u64);
+        set.arg(key).arg(&value[..]).arg("PX").arg(ttl.as_millis() as u64);
         let done = matches!(self.writes.send::<String>(&set).await, Ok(Some(_)));
         if let (true, Some(old)) = (done, instead_of) {
             // What is left ends by itself.

@@ -3,25 +3,30 @@
 use super::{Config, ConfigError, Secret};
 
 impl Config {
-    /// Where path snapshots lie, with the setting that says so; `None`: nowhere. On the
-    /// server of leases they lie only if that is asked for: it must not run out of memory.
+    /// Whether path snapshots are used. On the server of leases they lie only if that is
+    /// asked for: it must not run out of memory.
     #[must_use]
-    pub fn snapshot_server(&self) -> Option<(&'static str, &Secret)> {
+    pub fn keeps_snapshots(&self) -> bool {
+        self.path_snapshots.unwrap_or(self.redis_cache_url.is_some())
+    }
+
+    /// Where caches lie, with the setting that says so; `None` if there are none.
+    #[must_use]
+    pub fn cache_server(&self) -> Option<(&'static str, &Secret)> {
         let own = self.redis_cache_url.as_ref().map(|url| ("REDIS_CACHE_URL", url));
-        match self.path_snapshots {
-            Some(false) => None,
-            None => own,
-            Some(true) => own.or(self.redis_url.as_ref().map(|url| ("REDIS_URL", url))),
-        }
+        let any = own.or(self.redis_url.as_ref().map(|url| ("REDIS_URL", url)));
+        any.filter(|_| self.keeps_snapshots() || self.blob_cache)
     }
 
     pub(super) fn check_caches(&self) -> Result<(), ConfigError> {
-        if self.path_snapshots == Some(true) && self.snapshot_server().is_none() {
-            return Err(ConfigError(
-                "REDIS_PATH_SNAPSHOT_ENABLED: true needs REDIS_CACHE_URL or REDIS_URL".into(),
-            ));
+        let settings = [
+            ("REDIS_PATH_SNAPSHOT_ENABLED", self.keeps_snapshots()),
+            ("REDIS_BLOB_CACHE_ENABLED", self.blob_cache),
+        ];
+        match settings.iter().find(|(_, on)| *on && self.cache_server().is_none()) {
+            Some((name, _)) => Err(ConfigError(format!("{name}: true needs REDIS_CACHE_URL or REDIS_URL"))),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -34,7 +39,7 @@ mod tests {
             |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         let config = Config::parse(lookup).map_err(|error| error.0)?;
         assert!(!format!("{config:?}").contains("canary"));
-        Ok(config.snapshot_server().map(|(setting, _)| setting))
+        Ok(config.cache_server().map(|(setting, _)| setting))
     }
 
     #[test]
@@ -47,6 +52,10 @@ mod tests {
         assert_eq!(server(&[leases, caches]), Ok(Some("REDIS_CACHE_URL")));
         assert_eq!(server(&[caches, ("SNAPSHOT_KEY", "canary")]), Ok(Some("REDIS_CACHE_URL")));
         assert_eq!(server(&[leases, caches, set("false")]), Ok(None));
+        let blobs = ("REDIS_BLOB_CACHE_ENABLED", "true");
+        assert_eq!(server(&[leases, caches, set("false"), blobs]), Ok(Some("REDIS_CACHE_URL")));
+        assert_eq!(server(&[leases, blobs]), Ok(Some("REDIS_URL")));
+        assert!(server(&[blobs]).unwrap_err().starts_with("REDIS_BLOB_CACHE_ENABLED: true needs"));
         assert!(server(&[set("true")]).unwrap_err().contains("needs REDIS_CACHE_URL or REDIS_URL"));
         assert!(server(&[set("yes")]).unwrap_err().contains("must be true or false"));
     }

@@ -36,6 +36,8 @@ const WRITERS: usize = 2;
 pub(crate) struct Snapshots {
     cache: Arc<dyn Cache>,
     key: SnapshotKey,
+    /// How long one is kept.
+    ttl: Duration,
     writers: Semaphore,
 }
 
@@ -152,7 +154,7 @@ impl Snapshots {
             Ok(Some(sealed)) => {
                 let (bytes, old) = (sealed.len() as u64, old.map(|head| snapshot_key(tenant, sandbox, head)));
                 let key = snapshot_key(tenant, sandbox, base.head);
-                if self.cache.put(&key, sealed, old.as_deref()).await {
+                if self.cache.put(&key, sealed.into(), self.ttl, old.as_deref()).await {
                     metrics().snapshot_bytes.add([("direction", "written")], bytes);
                     "done"
                 } else {
@@ -166,12 +168,12 @@ impl Snapshots {
 }
 
 impl Service {
-    /// Lets cold sessions start from snapshots in `cache`, authenticated with `key`. Counts
-    /// once.
+    /// Lets cold sessions start from snapshots in `cache`, authenticated with `key` and kept
+    /// for `ttl`. Counts once.
     #[must_use]
-    pub fn with_snapshots(self, cache: Arc<dyn Cache>, key: SnapshotKey) -> Self {
+    pub fn with_snapshots(self, cache: Arc<dyn Cache>, key: SnapshotKey, ttl: Duration) -> Self {
         let writers = Semaphore::new(WRITERS);
-        self.inner.registry.use_snapshots(Arc::new(Snapshots { cache, key, writers }));
+        self.inner.registry.use_snapshots(Arc::new(Snapshots { cache, key, ttl, writers }));
         self
     }
 }

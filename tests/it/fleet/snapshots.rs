@@ -13,32 +13,32 @@ use crate::support::watched::Watched;
 use crate::support::weather::{Flow, Weather};
 use crate::support::{Api, TestStore, eventually};
 
-const SOON: Duration = Duration::from_secs(30);
+pub const SOON: Duration = Duration::from_secs(30);
 /// The machine may be busy; what a slow Redis costs has a test of its own.
-const PATIENT: (&str, &str) = ("REDIS_CACHE_TIMEOUT_MS", "5000");
+pub const PATIENT: (&str, &str) = ("REDIS_CACHE_TIMEOUT_MS", "5000");
 const OFF: (&str, &str) = ("REDIS_PATH_SNAPSHOT_ENABLED", "false");
-const HUNG: Weather = Weather { up: Flow::Hold, down: Flow::Hold, latency: Duration::ZERO };
+pub const HUNG: Weather = Weather { up: Flow::Hold, down: Flow::Hold, latency: Duration::ZERO };
 
 /// One database and one cache server, for replicas that come and go.
-struct Place {
+pub struct Place {
     store: TestStore,
-    redis: Redis,
+    pub redis: Redis,
 }
 
 /// A replica with a proxy before its database and one before its cache server.
-struct Replica {
+pub struct Replica {
     watched: Watched,
-    api: Api,
+    pub api: Api,
     store: Proxy,
-    cache: Proxy,
+    pub cache: Proxy,
 }
 
 impl Place {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         Self { store: TestStore::postgres().await, redis: Redis::start().await }
     }
 
-    async fn replica(&self, more: &[(&str, &str)]) -> Replica {
+    pub async fn replica(&self, more: &[(&str, &str)]) -> Replica {
         let (database, redis) = (self.store.postgres_url().expect("Postgres"), self.redis.url());
         let (store, cache) = (Proxy::before(&database).await, Proxy::before(&redis).await);
         let (store_url, cache_url) = (store.url(&database), cache.url(&redis));
@@ -56,8 +56,11 @@ impl Place {
 
     /// The keys of a sandbox's snapshots.
     async fn keys(&self, id: &str) -> Vec<String> {
+        self.all_keys(&format!("vfs:default:snap:{{{id}}}:*")).await
+    }
+
+    pub async fn all_keys(&self, pattern: &str) -> Vec<String> {
         let mut keys = redis::cmd("KEYS");
-        let pattern = format!("vfs:default:snap:{{{id}}}:*");
         keys.arg(pattern).query_async(&mut self.connection().await).await.expect("Redis")
     }
 
@@ -70,12 +73,12 @@ impl Place {
         .await
     }
 
-    async fn get(&self, key: &str) -> Option<Vec<u8>> {
+    pub async fn get(&self, key: &str) -> Option<Vec<u8>> {
         let mut get = redis::cmd("GET");
         get.arg(key).query_async(&mut self.connection().await).await.ok().flatten()
     }
 
-    async fn set(&self, key: &str, value: &[u8]) {
+    pub async fn set(&self, key: &str, value: &[u8]) {
         let mut set = redis::cmd("SET");
         set.arg(key).arg(value).exec_async(&mut self.connection().await).await.expect("Redis");
     }
@@ -83,7 +86,7 @@ impl Place {
 
 impl Replica {
     /// How often a metric counted.
-    async fn counted(&self, name: &str, label: &str) -> f64 {
+    pub async fn counted(&self, name: &str, label: &str) -> f64 {
         self.watched.metrics().await.get(&format!("{name}{{{label}}}")).copied().unwrap_or(0.0)
     }
 
