@@ -171,11 +171,13 @@ fn redis_server(config: &Config) -> Option<Result<RedisServer, String>> {
 /// What `doctor` says of Redis; nothing if there is none.
 pub async fn redis_checks(config: &Config) -> Vec<Finding> {
     let (terms, timeout) = lease_terms(config);
-    match redis_server(config) {
+    let mut found = match redis_server(config) {
         None => Vec::new(),
         Some(Ok(server)) => health::checks(&server, terms, timeout).await,
         Some(Err(why)) => vec![Finding { name: "redis", verdict: Found::Fail, detail: why }],
-    }
+    };
+    found.extend(caches::check(config).await);
+    found
 }
 
 /// Warns in one line if Redis may throw leases away. Redis need not be there yet.

@@ -18,8 +18,8 @@ mod values;
 pub use values::check_tenant;
 use values::{
     address, database, flag, header_name, http_url, interpreter, key, lease_mode, log_format, millis, number,
-    optional_flag, optional_number, optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant,
-    tenants, text, version_check,
+    optional_flag, optional_number, optional_path, owner, path, postgres, redis, redis_down, seconds, secret,
+    tenant, tenants, text, version_check,
 };
 
 /// Text that must not appear in logs: `Debug` hides it.
@@ -328,7 +328,8 @@ impl Config {
             warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
         }
         if short(&self.snapshot_key) {
-            warnings.push("SNAPSHOT_KEY is shorter than 32 bytes: it can be guessed from one snapshot".into());
+            warnings
+                .push("SNAPSHOT_KEY is shorter than 32 bytes: it can be guessed from one snapshot".into());
         }
         warnings.extend(self.idle_mcp_settings());
         warnings

@@ -120,7 +120,8 @@ pub(super) fn write(tree: &Tree) -> Option<Vec<u8>> {
 pub(super) fn read(bytes: &[u8]) -> Option<(Vec<InodeRow>, Vec<DirentRow>)> {
     let columns: Columns<'_> = rmp_serde::from_slice(bytes).ok()?;
     let (mut inos, mut kinds, mut modes) = (columns.ino.rest(), columns.kind.rest(), columns.mode.rest());
-    let (mut mtimes, mut nlinks, mut sizes) = (columns.mtime.rest(), columns.nlink.rest(), columns.size.rest());
+    let (mut mtimes, mut nlinks, mut sizes) =
+        (columns.mtime.rest(), columns.nlink.rest(), columns.size.rest());
     let (mut hashes, mut target_lens, mut targets) =
         (columns.sha256.rest(), columns.target_len.rest(), columns.targets.rest());
     let mut inodes = Vec::with_capacity(kinds.len());

@@ -8,6 +8,7 @@ use crate::fs::node::{Kind, Name, Node, NodeBody, ROOT};
 use crate::fs::resolve::{Final, View};
 use crate::ids::{Ino, Sha256};
 
+mod from_rows;
 mod path_changes;
 mod rows;
 mod walk;

@@ -93,12 +93,12 @@ impl Line {
     pub(crate) async fn send<T: FromRedisValue>(&self, command: &Cmd) -> Result<Option<T>, CallError> {
         self.call(|mut connection| async move {
             match command.query_async(&mut connection).await {
-            Ok(answer) => Ok(Some(answer)),
-            Err(error) => {
-                tracing::debug!(%error, "a command was not done");
-                // An error with a code is the server's own answer.
-                if error.code().is_some() { Ok(None) } else { Err(CallError::Unknown) }
-            }
+                Ok(answer) => Ok(Some(answer)),
+                Err(error) => {
+                    tracing::debug!(%error, "a command was not done");
+                    // An error with a code is the server's own answer.
+                    if error.code().is_some() { Ok(None) } else { Err(CallError::Unknown) }
+                }
             }
         })
         .await
