@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use sqlfs::clock;
-use sqlfs::ids::{Head, SandboxId, TenantId};
+use sqlfs::ids::{Head, SandboxId, Sha256, TenantId};
 use sqlfs::session::snapshots::SMALLEST;
 use sqlfs::store;
 
@@ -103,7 +103,8 @@ impl Place {
             }
             self.floors(id, size, table);
         }
-        self.warm(&mut client, &exec, size, rounds, table);
+        // The connection from before was idle for too long.
+        self.warm(&mut writer.client(None), &exec, size, rounds, table);
     }
 
     /// Waits for the snapshot of the newest state.
@@ -154,6 +155,21 @@ impl Place {
                 let begun = clock::now();
                 store.load(id, None).await.expect("a load").expect("a sandbox");
                 table.note(size, "floor: the load", begun.elapsed());
+            }
+            // One content, for REDIS_BLOB_CACHE_ENABLED.
+            let content = "0 0\n";
+            let hash = Sha256::of(content.as_bytes());
+            redis::cmd("SET").arg("bench:blob").arg(content).exec_async(&mut redis).await.expect("Redis");
+            for _ in 0..REQUESTS {
+                let begun = clock::now();
+                let found: String =
+                    redis::cmd("GET").arg("bench:blob").query_async(&mut redis).await.expect("Redis");
+                table.note(size, "a content, Redis", begun.elapsed());
+                assert_eq!(found, content);
+                let begun = clock::now();
+                let found = store.blobs(&[hash]).await.expect("a read");
+                table.note(size, "a content, Postgres", begun.elapsed());
+                assert_eq!(found.len(), 1);
             }
             store.close().await;
         });
@@ -261,6 +277,7 @@ impl Table {
                 ("cold, snapshot", "floor: Redis GET"),
                 ("cold, Postgres", "floor: the load"),
                 ("cold, snapshot", "ls, warm"),
+                ("a content, Redis", "a content, Postgres"),
             ] {
                 let ratio = self.median(of, size) / self.median(to, size);
                 println!("{size:>7}: {of:16} / {to:18} = {ratio:6.2}");
