@@ -12,7 +12,7 @@ mod columns;
 mod redis;
 pub mod snapshot;
 
-pub use redis::RedisCache;
+pub use self::redis::RedisCache;
 
 /// Values by key, kept for a while by somebody else. Thread-safe. Each call is bounded in
 /// time and fails open.
