@@ -20,13 +20,16 @@ use crate::ids::{Caller, Owner, TenantId};
 use crate::lease::InProcess;
 use crate::lease::driver::Leases;
 use crate::lease::protocol;
-use crate::lease::redis::{RedisLeases, RedisServer, health};
+use crate::lease::redis::{RedisLeases, health};
 use crate::lease::verbs::{Mode, Ms, Terms};
+use crate::remote::RedisServer;
 use crate::session::{
     Coordination, Create, RuntimeLimits, Service, SessionError, Settings, TenantQuota, Tenants, VersionCheck,
     WhenDown,
 };
 use crate::store::{self, StoreError};
+
+mod caches;
 
 /// The runtime of the server. Its workers do short work only, for scripts have threads
 /// of their own: with half the cores, a request wakes fewer of them. (On 2 cores a warm
@@ -108,7 +111,8 @@ pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
     let interpreter = interpreter(&config, settings.quota);
     let cache = Arc::new(ContentCache::new(config.content_cache_max_bytes));
     let service = Service::coordinated(settings, tenants, interpreter, cache, coordination);
-    Ok(App { service: service.with_network(Arc::new(broker)) })
+    let service = caches::add(service.with_network(Arc::new(broker)), &config)?;
+    Ok(App { service })
 }
 
 /// Makes the requests of scripts that have network permission.
@@ -162,17 +166,19 @@ fn poll(lease: Ms) -> Ms {
 /// The lease server as it is configured; `None` if there is none.
 fn redis_server(config: &Config) -> Option<Result<RedisServer, String>> {
     let url = config.redis_url.as_ref()?;
-    Some(RedisServer::new(&url.0, config.redis_ca_file.as_deref()))
+    Some(RedisServer::new("REDIS_URL", &url.0, config.redis_ca_file.as_deref()))
 }
 
 /// What `doctor` says of Redis; nothing if there is none.
 pub async fn redis_checks(config: &Config) -> Vec<Finding> {
     let (terms, timeout) = lease_terms(config);
-    match redis_server(config) {
+    let mut found = match redis_server(config) {
         None => Vec::new(),
         Some(Ok(server)) => health::checks(&server, terms, timeout).await,
         Some(Err(why)) => vec![Finding { name: "redis", verdict: Found::Fail, detail: why }],
-    }
+    };
+    found.extend(caches::check(config).await);
+    found
 }
 
 /// Warns in one line if Redis may throw leases away. Redis need not be there yet.

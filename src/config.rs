@@ -2,9 +2,8 @@
 //!
 //! One table gives every name with its default, unit and meaning; the struct, the
 //! parser and the table in README.md come from it. A value that cannot be understood
-//! stops the start with one line that names it, and so does a name that belongs to
-//! something this version does not have: nothing is ignored in silence. A variable
-//! that is set to the empty text counts as unset.
+//! stops the start with one line that names it. A variable that is set to the empty text
+//! counts as unset.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +11,15 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+mod caches;
 mod mcp;
 mod values;
 
 pub use values::check_tenant;
 use values::{
     address, database, flag, header_name, http_url, interpreter, key, lease_mode, log_format, millis, number,
-    optional_number, optional_path, owner, path, postgres, redis, redis_down, seconds, secret, tenant,
-    tenants, text, version_check,
+    optional_flag, optional_number, optional_path, owner, path, postgres, redis, redis_down, seconds, secret,
+    tenant, tenants, text, version_check,
 };
 
 /// Text that must not appear in logs: `Debug` hides it.
@@ -118,7 +118,6 @@ macro_rules! settings {
             /// Parses settings from `lookup` (name → value; empty counts as unset).
             pub fn parse(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
                 let get = |name: &str| lookup(name).filter(|value| !value.is_empty());
-                refuse_later_names(&get)?;
                 let config = Self {
                     $($field: {
                         let value = get($name).unwrap_or_else(|| $default.to_owned());
@@ -182,6 +181,14 @@ settings! {
     js_queue_timeout: Duration = millis::<1, 3_600_000>, "JS_QUEUE_TIMEOUT_MS", "60000", "ms", "Longest wait of a program of node (503 RUNTIME_BUSY beyond). It counts in the script's own time.";
     redis_url: Option<Secret> = redis, "REDIS_URL", "", "", "redis:// or rediss:// URL of the lease server, the same on all replicas. Unset: this replica is the only one, or compare-and-set alone keeps several apart.";
     redis_ca_file: Option<PathBuf> = optional_path, "REDIS_CA_FILE", "", "", "File with the certificate of the authority (PEM) that the certificate of a rediss:// server must come from. Unset: those that the system trusts.";
+    redis_cache_url: Option<Secret> = redis, "REDIS_CACHE_URL", "", "", "redis:// or rediss:// URL of the cache server, the same on all replicas: a Redis that may evict and lose what it holds. Unset: REDIS_URL's, for the caches that are turned on.";
+    redis_cache_timeout: Duration = millis::<1, 10_000>, "REDIS_CACHE_TIMEOUT_MS", "50", "ms", "Longest wait for the cache server; then it is done without, and left alone for 1 to 10 s.";
+    path_snapshots: Option<bool> = optional_flag, "REDIS_PATH_SNAPSHOT_ENABLED", "", "", "Whether a replica that does not know a sandbox takes its tree from a snapshot in Redis. Unset: if there is REDIS_CACHE_URL. `true` without it puts them on the lease server, which must have the memory.";
+    path_snapshot_ttl: Duration = millis::<1000, 604_800_000>, "REDIS_PATH_SNAPSHOT_TTL_MS", "3600000", "ms", "How long a snapshot is kept.";
+    blob_cache: bool = flag, "REDIS_BLOB_CACHE_ENABLED", "false", "", "Whether replicas share contents of files in Redis as well. Off by default because Postgres has them about as soon.";
+    blob_cache_ttl: Duration = millis::<1000, 604_800_000>, "REDIS_BLOB_CACHE_TTL_MS", "86400000", "ms", "How long a content is kept there.";
+    blob_cache_largest: usize = number::<usize, 1, 268_435_456>, "REDIS_BLOB_MAX_BYTES", "8388608", "bytes", "Largest content that is kept there.";
+    snapshot_key: Option<Secret> = secret, "SNAPSHOT_KEY", "", "", "Secret that authenticates snapshots, the same on all replicas. Unset: made of AUTH_SECRET.";
     redis_down: RedisDown = redis_down, "REDIS_DOWN", "degrade", "", "While Redis is away: `degrade` (write execs go on with compare-and-set alone; sandboxes with network permission answer 503) or `refuse` (all write execs answer 503).";
     lease_mode: LeaseMode = lease_mode, "LEASE_MODE", "lease", "", "`lease` (each lease is renewed by itself) or `preemptible` (one heartbeat for all of a replica). The same on all replicas.";
     version_check: VersionCheck = version_check, "VERSION_CHECK", "postgres", "", "Who says which state of a sandbox is the newest: `postgres`, or `redis` (a hint that comes with the lease; Postgres where there is none). Off by default because it saves a tenth of a write's time and a sixth of a read's, and costs freshness: an answer may be old after a pause beyond the lease time, or if Redis loses leases that are held. Needs REDIS_DOWN=refuse. The same on all replicas.";
@@ -214,24 +221,6 @@ settings! {
 pub const DEFAULT_TENANT: &str = "default";
 
 const MAX_BYTES: u64 = 1 << 50;
-
-/// Names of the design that later versions bring. Set, they must not be ignored.
-const LATER: &[&str] = &[
-    "REDIS_CACHE_URL",
-    "REDIS_BLOB_CACHE_ENABLED",
-    "REDIS_BLOB_CACHE_TTL_MS",
-    "REDIS_BLOB_MAX_BYTES",
-    "REDIS_PATH_SNAPSHOT_ENABLED",
-    "REDIS_PATH_SNAPSHOT_TTL_MS",
-    "SNAPSHOT_KEY",
-];
-
-fn refuse_later_names(get: &impl Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
-    match LATER.iter().find(|name| get(name).is_some()) {
-        Some(name) => Err(ConfigError(format!("{name}: this version of sqlfs does not have it; unset it"))),
-        None => Ok(()),
-    }
-}
 
 impl Config {
     /// Reads the environment of the process.
@@ -267,6 +256,7 @@ impl Config {
             return Err(ConfigError("ADMIN_SECRET: must differ from AUTH_SECRET".into()));
         }
         self.check_mcp()?;
+        self.check_caches()?;
         if self.database_url.is_some() && self.tenant_databases.contains_key(DEFAULT_TENANT) {
             return Err(ConfigError("TENANT_DATABASES: DATABASE_URL is the database of `default`".into()));
         }
@@ -337,6 +327,10 @@ impl Config {
         if short(&self.mcp_api_key) {
             warnings.push("MCP_API_KEY is shorter than 32 bytes: it can be guessed".into());
         }
+        if short(&self.snapshot_key) {
+            warnings
+                .push("SNAPSHOT_KEY is shorter than 32 bytes: it can be guessed from one snapshot".into());
+        }
         warnings.extend(self.idle_mcp_settings());
         warnings
     }
@@ -391,13 +385,6 @@ mod tests {
         }
         assert_eq!(parse(&[("PORT", "")]).unwrap().port, 8080, "empty counts as unset");
         assert_eq!(parse(&[("PORT", "9")]).unwrap().port, 9);
-    }
-
-    #[test]
-    fn later_names_are_refused_not_ignored() {
-        let error = parse(&[("REDIS_CACHE_URL", "redis://127.0.0.1")]).unwrap_err();
-        assert_eq!(error, "REDIS_CACHE_URL: this version of sqlfs does not have it; unset it");
-        assert!(LATER.iter().all(|later| SETTINGS.iter().all(|s| s.name != *later)));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 pub mod app;
 pub mod broker;
+pub mod cache;
 pub mod cli;
 pub mod clock;
 pub mod config;
@@ -17,6 +18,7 @@ pub mod lease;
 pub mod mcp;
 pub mod metrics;
 pub mod random;
+pub mod remote;
 pub mod session;
 pub mod store;
 pub mod telemetry;

@@ -32,6 +32,7 @@ use crate::store::Store;
 
 mod admission;
 mod batch;
+mod blobs;
 mod commit;
 mod content;
 pub mod coordination;
@@ -54,6 +55,7 @@ mod run;
 mod runtimes;
 mod sandboxes;
 pub mod settings;
+pub mod snapshots;
 mod stop;
 pub mod tenants;
 mod types;
@@ -76,6 +78,7 @@ pub use write::Edit;
 pub use crate::broker::Prefix as NetworkPrefix;
 
 use admission::{Admission, WaitingPlace};
+use blobs::Blobs;
 use content::StoredContent;
 use entry::Session;
 use lifecycle::Lifecycle;
@@ -101,6 +104,8 @@ struct Inner {
     coordination: Coordination,
     /// Set once, before the first exec; without it no script has a network.
     broker: OnceLock<Arc<Broker>>,
+    /// Set once, before the first exec; without it replicas share no contents.
+    blobs: OnceLock<Arc<Blobs>>,
     lifecycle: Lifecycle,
     /// Work that nobody waits for, ended at shutdown.
     background: TaskTracker,
@@ -173,6 +178,7 @@ impl Service {
             runtimes,
             coordination,
             broker: OnceLock::new(),
+            blobs: OnceLock::new(),
             lifecycle: Lifecycle::default(),
             background: TaskTracker::new(),
             runtime: tokio::runtime::Handle::current(),
@@ -257,6 +263,7 @@ impl Inner {
             tenant: session.tenant.clone(),
             store: session.store.clone(),
             cache: self.cache.clone(),
+            shared: self.shared_blobs(),
             runtime: self.runtime.clone(),
         })
     }

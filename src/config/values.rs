@@ -50,6 +50,10 @@ pub(super) fn flag(text: &str) -> Result<bool, String> {
     }
 }
 
+pub(super) fn optional_flag(text: &str) -> Result<Option<bool>, String> {
+    if text.is_empty() { Ok(None) } else { flag(text).map(Some) }
+}
+
 #[expect(clippy::unnecessary_wraps, reason = "all parsers have one shape")]
 pub(super) fn text(text: &str) -> Result<String, String> {
     Ok(text.to_owned())

@@ -8,6 +8,7 @@ use crate::fs::node::{Kind, Name, Node, NodeBody, ROOT};
 use crate::fs::resolve::{Final, View};
 use crate::ids::{Ino, Sha256};
 
+mod from_rows;
 mod path_changes;
 mod rows;
 mod walk;
@@ -91,6 +92,12 @@ impl Tree {
     #[must_use]
     pub fn entries(&self) -> u64 {
         self.nodes.len() as u64
+    }
+
+    /// The highest inode number. O(log n).
+    #[must_use]
+    pub fn highest(&self) -> Ino {
+        self.nodes.get_max().map_or(0, |(ino, _)| *ino)
     }
 
     /// Directory entries. At least [`Self::entries`] minus the root; more where files

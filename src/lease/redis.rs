@@ -12,14 +12,9 @@ use redis::{Client, Script, ScriptInvocation};
 use crate::lease::keys::{self, LeaseKey, WAKE_CHANNEL};
 use crate::lease::store::LeaseStore;
 use crate::lease::verbs::{Answer, CallError, Claim, Hint, Holding, Incarnation, Notice, Terms, Verb};
+use crate::remote::{Line, RedisServer, Role};
 
-mod breaker;
 pub mod health;
-mod line;
-mod server;
-
-use line::Line;
-pub use server::RedisServer;
 
 /// The store.
 pub struct RedisLeases {
@@ -54,9 +49,9 @@ impl RedisLeases {
         let script = |text: &str| Script::new(&format!("{}\n{text}", include_str!("redis/common.lua")));
         Ok(Self {
             terms,
-            requests: Line::new(server, timeout)?,
-            control: Line::new(server, timeout)?,
-            hints: Line::new(server, timeout.min(LONGEST_HINT_CALL))?,
+            requests: Line::new(Role::Leases, server, timeout)?,
+            control: Line::new(Role::Leases, server, timeout)?,
+            hints: Line::new(Role::Leases, server, timeout.min(LONGEST_HINT_CALL))?,
             client: server.client().clone(),
             scripts: Scripts {
                 acquire: script(include_str!("redis/acquire.lua")),

@@ -213,17 +213,7 @@ impl<K> Verb<K> {
     }
 }
 
-/// A call that brought no answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
-#[cfg_attr(debug_assertions, derive(serde::Serialize, serde::Deserialize))]
-pub enum CallError {
-    /// It was never sent.
-    #[error("the lease store is out of reach")]
-    NotSent,
-    /// It may have been carried out, or may still be.
-    #[error("the lease store did not answer")]
-    Unknown,
-}
+pub use crate::remote::CallError;
 
 /// The times that all replicas of a fleet agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

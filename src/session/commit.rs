@@ -103,9 +103,13 @@ impl Inner {
         for blob in &changes.blobs {
             if let Some(data) = &blob.data {
                 self.cache.insert(&guard.session.tenant, blob.sha256, data.clone());
+                if let Some(shared) = self.blobs.get() {
+                    shared.put(&guard.session.tenant, blob.sha256, data);
+                }
             }
         }
         guard.advance(tree, version, head, changes.next_ino, cwd);
+        self.keep_snapshot(&guard.session);
         Ok(Settled::Done)
     }
 

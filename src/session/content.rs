@@ -11,6 +11,7 @@ use crate::fs::content_cache::ContentCache;
 use crate::fs::working_copy::ContentUnavailable;
 use crate::fs::{ContentSource, NodeBody, Tree};
 use crate::ids::{Sha256, TenantId};
+use crate::session::blobs::Blobs;
 use crate::session::entry::{Fresh, Session, store_error};
 use crate::session::{Inner, SessionError};
 use crate::store::Store;
@@ -20,6 +21,7 @@ pub(crate) struct StoredContent {
     pub(crate) tenant: TenantId,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) cache: Arc<ContentCache>,
+    pub(crate) shared: Option<Arc<Blobs>>,
     /// The server's runtime: the store is driven there while the reader's thread waits.
     pub(crate) runtime: Handle,
 }
@@ -29,16 +31,17 @@ impl ContentSource for StoredContent {
         self.cache.get(&self.tenant, sha256)
     }
 
-    fn read(&self, sha256: &Sha256, _size: u64) -> Result<Bytes, ContentUnavailable> {
+    fn read(&self, sha256: &Sha256, size: u64) -> Result<Bytes, ContentUnavailable> {
         if let Some(data) = self.cache.get(&self.tenant, sha256) {
             return Ok(data);
         }
         let (send, receive) = std::sync::mpsc::sync_channel(1);
         let (tenant, store, cache, sha256) =
             (self.tenant.clone(), self.store.clone(), self.cache.clone(), *sha256);
+        let shared = self.shared.clone();
         self.runtime.spawn(async move {
             // The reader may have been abandoned meanwhile.
-            let _ = send.send(fetch(&tenant, store.as_ref(), &cache, sha256).await);
+            let _ = send.send(fetch(&tenant, store.as_ref(), &cache, shared.as_ref(), sha256, size).await);
         });
         match receive.recv() {
             Ok(Ok(data)) => Ok(data),
@@ -51,14 +54,22 @@ impl ContentSource for StoredContent {
     }
 }
 
-/// A whole content, cached.
+/// A whole content of `size` bytes, cached.
 pub(crate) async fn fetch(
     tenant: &TenantId,
     store: &dyn Store,
     cache: &ContentCache,
+    shared: Option<&Arc<Blobs>>,
     sha256: Sha256,
+    size: u64,
 ) -> Result<Bytes, SessionError> {
     if let Some(data) = cache.get(tenant, &sha256) {
+        return Ok(data);
+    }
+    if let Some(shared) = shared
+        && let Some(data) = shared.get(tenant, &sha256, size).await
+    {
+        cache.insert(tenant, sha256, data.clone());
         return Ok(data);
     }
     let found = store.blobs(&[sha256]).await.map_err(store_error)?;
@@ -69,6 +80,9 @@ pub(crate) async fn fetch(
         return Err(SessionError::Internal(format!("content {sha256} has other bytes")));
     }
     cache.insert(tenant, sha256, data.clone());
+    if let Some(shared) = shared {
+        shared.put(tenant, sha256, &data);
+    }
     Ok(data)
 }
 
@@ -90,11 +104,13 @@ impl ContentSource for Pending {
 }
 
 impl Inner {
-    /// After a cold load, fetches small contents in bulk and in the background.
+    /// After a cold load, fetches small contents in bulk and in the background, and has the
+    /// tree kept for the next one that is cold.
     pub(crate) fn prewarm(&self, session: &Arc<Session>, fresh: &Fresh) {
         if !fresh.cold {
             return;
         }
+        self.keep_snapshot(session);
         let (tenant, store, cache) = (session.tenant.clone(), session.store.clone(), self.cache.clone());
         let (tree, room) = (fresh.base.tree.clone(), self.settings.prewarm_bytes);
         self.background.spawn(async move {

@@ -14,6 +14,7 @@ use crate::metrics::metrics;
 use crate::session::SessionError;
 use crate::session::freshness::Probes;
 use crate::session::hint::hint_of;
+use crate::session::snapshots::{Keeping, Snapshots};
 use crate::session::stop::Stop;
 use crate::store::{Loaded, SandboxRow, Store, StoreError};
 use crate::telemetry::span;
@@ -32,6 +33,8 @@ pub(crate) struct Session {
     pub(crate) tenant: TenantId,
     pub(crate) sandbox: SandboxId,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) snapshots: Option<Arc<Snapshots>>,
+    pub(crate) keeping: Keeping,
     /// FIFO turn among this replica's writers: one of them contends for the lease.
     pub(crate) turn: Arc<Semaphore>,
     /// The session lock: readers hold it only while they pick a tree.
@@ -68,6 +71,8 @@ impl Session {
             tenant,
             sandbox,
             store,
+            snapshots: None,
+            keeping: Keeping::default(),
             turn: Arc::new(Semaphore::new(1)),
             lock: Arc::default(),
             probes: Probes::default(),
@@ -156,6 +161,17 @@ impl Session {
             return Ok(Fresh { base, row, cold: false });
         }
         let warm = self.warm();
+        if warm.is_none()
+            && let Some(snapshots) = &self.snapshots
+            && let Some(tree) = snapshots.tree(&self.tenant, &row).await
+        {
+            let base = Base { tree, version: row.version, head: row.head, next_ino: row.next_ino };
+            let base = Arc::new(base);
+            self.install_loaded(None, &base);
+            self.keeping.is_anothers(row.head);
+            noted("snapshot");
+            return Ok(Fresh { base, row, cold: true });
+        }
         let since = warm.as_ref().map(|base| (base.version, base.head));
         let (row, loaded) = match self.store.load(self.sandbox, since).instrument(span!("load")).await {
             Ok(Some((row, loaded))) if row.owner == caller.owner => (row, loaded),
@@ -175,6 +191,9 @@ impl Session {
         .map_err(|broken| SessionError::Internal(format!("sandbox {}: {broken}", self.sandbox)))?;
         let base = Arc::new(Base { tree, version: row.version, head: row.head, next_ino: row.next_ino });
         self.install_loaded(warm.as_ref(), &base);
+        if kind == "delta" {
+            self.keeping.is_anothers(base.head);
+        }
         let row = Arc::new(row);
         self.note_row(&row);
         noted(kind);

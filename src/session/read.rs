@@ -6,7 +6,8 @@ use bytes::Bytes;
 
 use crate::fs::content_cache::ContentCache;
 use crate::fs::{Node, NodeBody, Tree};
-use crate::ids::{Caller, Head, SandboxId, TenantId, Version};
+use crate::ids::{Caller, Head, SandboxId, Sha256, TenantId, Version};
+use crate::session::blobs::Blobs;
 use crate::session::content::fetch;
 use crate::session::entry::store_error;
 use crate::session::guard::read_base;
@@ -27,6 +28,7 @@ pub struct ReadView {
     tenant: TenantId,
     store: Arc<dyn Store>,
     cache: Arc<ContentCache>,
+    shared: Option<Arc<Blobs>>,
     whole: u64,
 }
 
@@ -41,7 +43,7 @@ impl ReadView {
             return Ok(Bytes::new());
         }
         if size <= self.whole {
-            let data = fetch(&self.tenant, self.store.as_ref(), &self.cache, sha256).await?;
+            let data = self.whole(sha256, size).await?;
             let end = (offset + len).min(data.len() as u64);
             return Ok(data.slice(offset as usize..end as usize));
         }
@@ -50,6 +52,12 @@ impl ReadView {
             Some(_) => Err(SessionError::Internal(format!("content {sha256} is too short"))),
             None => Err(SessionError::Internal(format!("content {sha256} is missing"))),
         }
+    }
+}
+
+impl ReadView {
+    async fn whole(&self, sha256: Sha256, size: u64) -> Result<Bytes, SessionError> {
+        fetch(&self.tenant, self.store.as_ref(), &self.cache, self.shared.as_ref(), sha256, size).await
     }
 }
 
@@ -67,6 +75,7 @@ impl Service {
                 tenant: session.tenant.clone(),
                 store: session.store.clone(),
                 cache: inner.cache.clone(),
+                shared: inner.shared_blobs(),
                 whole: inner.settings.whole_content_bytes,
             })
         })

@@ -2,10 +2,11 @@
 //! map entry, and an entry is evicted only while nobody else holds it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::ids::{SandboxId, TenantId};
 use crate::session::entry::Session;
+use crate::session::snapshots::Snapshots;
 use crate::session::stop::Cause;
 use crate::store::Store;
 
@@ -13,6 +14,8 @@ use crate::store::Store;
 #[derive(Default)]
 pub(crate) struct Registry {
     sessions: Mutex<BTreeMap<(TenantId, SandboxId), Arc<Session>>>,
+    /// What cold ones start from beside the store; set before the first.
+    snapshots: OnceLock<Arc<Snapshots>>,
 }
 
 impl Registry {
@@ -23,10 +26,17 @@ impl Registry {
         sandbox: SandboxId,
         store: &Arc<dyn Store>,
     ) -> Arc<Session> {
-        self.lock()
-            .entry((tenant.clone(), sandbox))
-            .or_insert_with(|| Arc::new(Session::new(tenant.clone(), sandbox, store.clone())))
-            .clone()
+        let new = || {
+            let mut cold = Session::new(tenant.clone(), sandbox, store.clone());
+            cold.snapshots = self.snapshots.get().cloned();
+            Arc::new(cold)
+        };
+        self.lock().entry((tenant.clone(), sandbox)).or_insert_with(new).clone()
+    }
+
+    /// Sessions that are made from now on start from snapshots. Counts once.
+    pub(crate) fn use_snapshots(&self, snapshots: Arc<Snapshots>) {
+        let _ = self.snapshots.set(snapshots);
     }
 
     /// Drops a session unless a request holds it. `session` is the caller's own handle.

@@ -45,6 +45,7 @@ async fn two_replicas_serve_as_docker_compose_starts_them() {
     let ours: BTreeMap<&str, &str> = BTreeMap::from([
         ("DATABASE_URL", app.as_str()),
         ("REDIS_URL", redis.as_str()),
+        ("REDIS_CACHE_URL", redis.as_str()),
         ("AUTH_SECRET", crate::support::server::AUTH_SECRET),
         ("BIND_ADDRESS", "127.0.0.1"),
         ("ADMIN_BIND_ADDRESS", "127.0.0.1"),

@@ -16,6 +16,8 @@ mod redis_away;
 mod redis_faults;
 mod rig;
 mod runs_once;
+mod shared_contents;
+mod snapshots;
 mod traces;
 mod workload;
 

@@ -59,6 +59,7 @@ mod real_tree;
 mod redis_health;
 mod runtimes;
 mod sessions;
+mod snapshot_format;
 mod store_conformance;
 mod store_postgres;
 mod store_sqlite;

@@ -73,6 +73,21 @@ async fn one_that_is_away_or_forbids_scripts_fails() {
 }
 
 #[tokio::test]
+async fn one_for_caches_that_is_away_is_told_and_not_missed() {
+    let mut redis = Redis::start().await;
+    let url = redis.url();
+    let env = [("REDIS_CACHE_URL", url.as_str()), ("REDIS_CACHE_TIMEOUT_MS", "5000")];
+    let doctor = async || {
+        let (status, out, _) = run(&TestStore::sqlite(), &["doctor"], &env, b"").await;
+        assert_eq!(status.code(), Some(0), "{out}");
+        out
+    };
+    assert!(doctor().await.contains("ok      redis caches: gives back"), "it is there");
+    redis.kill();
+    assert!(doctor().await.contains("warn    redis caches: keeps nothing"), "it is gone");
+}
+
+#[tokio::test]
 async fn one_that_may_evict_is_warned_of_by_doctor_and_serve() {
     const WARNING: &str = "the lease server may lose leases";
     let cases: [(&[&str], bool); 3] = [

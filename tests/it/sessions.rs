@@ -3,6 +3,7 @@
 //! leaves behind.
 
 mod hints;
+mod snapshots;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use sqlfs::store::Store;
 
 use crate::support::gated_store::{GatedStore, Point};
 use crate::support::{TestStore, on_each_store};
+use snapshots::a_snapshot_that_differs_from_its_row_is_not_used;
 
 on_each_store!(
     a_second_service_sees_acknowledged_writes_at_once,
@@ -38,6 +40,7 @@ on_each_store!(
     a_batch_is_one_transaction_if_atomic,
     a_tree_survives_eviction,
     statements_per_exec,
+    a_snapshot_that_differs_from_its_row_is_not_used,
 );
 
 /// A service over `store` that can be gated, and its owner.

@@ -158,9 +158,10 @@ async fn leases_and_wake_ups_go_over_the_encrypted_way() {
     let id = api.create().await;
     let refused = api.try_exec(&id, &json!({"script": "echo x > f"})).await;
     assert_eq!(refused.status, 503, "{}", refused.text());
-    let logs = server.logs();
-    assert!(
-        logs.contains("the lease server is out of reach") && logs.contains("set REDIS_CA_FILE"),
-        "{logs}"
-    );
+    eventually("the log says why", Duration::from_secs(10), async || {
+        let logs = server.logs();
+        (logs.contains("the lease server is out of reach") && logs.contains("set REDIS_CA_FILE"))
+            .then_some(())
+    })
+    .await;
 }

@@ -11,11 +11,12 @@ use crate::fs::node::{Kind, Name, Node, NodeBody, ROOT};
 use crate::fs::path;
 use crate::ids::Ino;
 
-type Checked<T = ()> = Result<T, BrokenTree>;
+pub(super) type Checked<T = ()> = Result<T, BrokenTree>;
 
 macro_rules! broken {
     ($($words:tt)*) => { Err(BrokenTree(format!($($words)*))) };
 }
+pub(super) use broken;
 
 impl InodeRow {
     pub(crate) fn of(ino: Ino, node: &Node) -> Self {
@@ -35,7 +36,7 @@ impl InodeRow {
     }
 
     /// The node, a directory with `entries`.
-    fn node(&self, entries: OrdMap<Name, Ino>) -> Checked<Node> {
+    pub(super) fn node(&self, entries: OrdMap<Name, Ino>) -> Checked<Node> {
         let ino = self.ino;
         if ino == 0 || i64::try_from(ino).is_err() {
             return broken!("inode number {ino} is out of range");
@@ -63,66 +64,6 @@ impl InodeRow {
 }
 
 impl Tree {
-    /// Builds the tree from all its live rows, in any order. O(n log n). Errors when
-    /// they are not exactly one tree: missing or unnamed inodes, directories with two
-    /// names or out of the root's reach, illegal names, wrong link counts.
-    pub fn from_rows(inodes: Vec<InodeRow>, mut dirents: Vec<DirentRow>) -> Result<Self, BrokenTree> {
-        let mut tree = Self::empty();
-        for row in inodes {
-            if tree.nodes.contains_key(&row.ino) {
-                return broken!("inode {} has two rows", row.ino);
-            }
-            tree.insert(row.ino, row.node(OrdMap::new())?);
-        }
-        dirents.sort_unstable_by(|a, b| (a.parent, &a.name).cmp(&(b.parent, &b.name)));
-        let mut names: HashMap<Ino, u32> = HashMap::with_capacity(tree.nodes.len());
-        let mut subdirs: HashMap<Ino, u32> = HashMap::new();
-        for row in dirents {
-            tree.check_dirent(&row)?;
-            *names.entry(row.ino).or_default() += 1;
-            if tree.kind_of(row.ino) == Some(Kind::Dir) {
-                *subdirs.entry(row.parent).or_default() += 1;
-            }
-            if tree.add_name(row.parent, row.name.clone(), row.ino).is_some() {
-                return broken!("directory {} has the name {:?} twice", row.parent, row.name);
-            }
-        }
-        if tree.kind_of(ROOT) != Some(Kind::Dir) {
-            return broken!("the root, inode {ROOT}, is missing or no directory");
-        }
-        for (&ino, node) in &tree.nodes {
-            let named = names.get(&ino).copied().unwrap_or(0);
-            let links = match node.kind() {
-                Kind::Dir => 2 + subdirs.get(&ino).copied().unwrap_or(0),
-                Kind::File | Kind::Symlink => named,
-            };
-            if node.kind() == Kind::Dir && named != u32::from(ino != ROOT) {
-                return broken!("directory {ino} has {named} names");
-            }
-            if named == 0 && ino != ROOT {
-                return broken!("inode {ino} has no name");
-            }
-            if links != node.nlink {
-                return broken!("inode {ino} has {links} links, its row says {}", node.nlink);
-            }
-        }
-        // Every directory has one parent, so one that the root does not reach is in a
-        // cycle or below one.
-        let (mut reached, mut open) = (1_u64, vec![ROOT]);
-        while let Some(dir) = open.pop() {
-            for &ino in tree.entries_of(dir).into_iter().flat_map(OrdMap::values) {
-                if tree.kind_of(ino) == Some(Kind::Dir) {
-                    reached += 1;
-                    open.push(ino);
-                }
-            }
-        }
-        if reached != tree.totals.dirs {
-            return broken!("{} directories cannot be reached from the root", tree.totals.dirs - reached);
-        }
-        Ok(tree)
-    }
-
     /// The tree after a delta; O(changed rows × log n). Errors when the delta does
     /// not fit this tree: an ended row that is not there, a begun one that is there
     /// already, a name without its inode, an inode without a name, a wrong link count.

@@ -6,13 +6,13 @@ use std::time::Duration;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, ConnectionAddr};
 
-use super::server::explain;
-use super::{RedisLeases, RedisServer};
+use super::RedisLeases;
 use crate::clock;
 use crate::ids::{SandboxId, TenantId};
 use crate::lease::keys::{LeaseKey, WAKE_CHANNEL, alive};
 use crate::lease::store::LeaseStore;
 use crate::lease::verbs::{Answer, Claim, Hint, Holding, Incarnation, Parting, Terms, Verb};
+use crate::remote::{RedisServer, explain};
 
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]

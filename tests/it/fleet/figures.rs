@@ -7,8 +7,9 @@ use sqlfs::ids::{SandboxId, TenantId};
 use sqlfs::lease::driver::Leases;
 use sqlfs::lease::keys::LeaseKey;
 use sqlfs::lease::protocol::{Config, WhenAway};
-use sqlfs::lease::redis::{RedisLeases, RedisServer};
+use sqlfs::lease::redis::RedisLeases;
 use sqlfs::lease::verbs::{Mode, Terms};
+use sqlfs::remote::RedisServer;
 
 use super::rig::{CALM, Fleet, MODES, begun, bounded, key};
 use super::traces::Injected;
@@ -115,7 +116,7 @@ async fn a_thousand_held(mode: Mode, name: &str, calls: usize) -> Vec<Call> {
     let redis = Redis::start().await;
     let config = config(mode);
     let terms = Terms { lease: config.lease, mark: 4 * config.poll };
-    let server = RedisServer::new(&redis.url(), None).expect("a Redis URL");
+    let server = RedisServer::new("REDIS_URL", &redis.url(), None).expect("a Redis URL");
     let store = RedisLeases::new(&server, terms, Duration::from_secs(1)).expect("a store");
     let leases = Leases::start(std::sync::Arc::new(store), config).expect("the lease thread starts");
     let tenant = TenantId("default".into());

@@ -8,9 +8,10 @@ pub use crate::support::redis::shared_url as redis_url;
 use sqlfs::ids::{SandboxId, TenantId};
 use sqlfs::lease::keys::{LeaseKey, alive};
 use sqlfs::lease::memory::Memory;
-use sqlfs::lease::redis::{RedisLeases, RedisServer};
+use sqlfs::lease::redis::RedisLeases;
 use sqlfs::lease::store::LeaseStore;
 use sqlfs::lease::verbs::{Answer, Claim, Hint, Holding, Incarnation, Ms, Notice, Parting, Terms, Verb};
+use sqlfs::remote::RedisServer;
 use tokio::sync::{RwLock, RwLockReadGuard, mpsc};
 
 // Long, so that no test hangs on how fast it runs: time passes by `Rig::pass` alone.
@@ -96,7 +97,7 @@ pub async fn on_redis_while(scripts: RwLockReadGuard<'static, ()>) -> Rig {
 }
 
 async fn connect(terms: Terms, scripts: RwLockReadGuard<'static, ()>) -> Rig {
-    let server = RedisServer::new(&redis_url(), None).expect("a Redis URL");
+    let server = RedisServer::new("REDIS_URL", &redis_url(), None).expect("a Redis URL");
     let store = RedisLeases::new(&server, terms, Duration::from_secs(10)).expect("a store");
     let client = redis::Client::open(redis_url()).expect("a Redis URL");
     let connection = client.get_multiplexed_async_connection().await.expect("a Redis that runs");

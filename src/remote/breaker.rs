@@ -6,15 +6,20 @@ use std::time::Duration;
 
 use crate::clock::Instant;
 
-/// Failures in a row that open it. One may be a connection closed while idle.
-const FAILURES: u32 = 2;
-/// How long calls are refused, at first and at most.
-const FIRST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(1);
+/// When a server is left alone, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Patience {
+    /// Failures in a row that open it; at least 1.
+    pub(super) failures: u32,
+    /// How long calls are refused, at first and at most.
+    pub(super) first: Duration,
+    pub(super) longest: Duration,
+}
 
 /// One per role, so that one role's trouble is not the other's.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Breaker {
+    patience: Patience,
     state: Mutex<State>,
 }
 
@@ -25,6 +30,10 @@ struct State {
 }
 
 impl Breaker {
+    pub(super) fn new(patience: Patience) -> Self {
+        Self { patience, state: Mutex::default() }
+    }
+
     /// Whether a call may be made now. One that is let through while the breaker is
     /// open keeps the others out for another while, whatever becomes of it: a trial
     /// that is dropped cannot leave the breaker stuck.
@@ -34,7 +43,7 @@ impl Breaker {
             None => true,
             Some(until) if now < until => false,
             Some(_) => {
-                state.open_until = Some(now + pause(state.failures));
+                state.open_until = Some(now + self.patience.pause(state.failures));
                 true
             }
         }
@@ -47,14 +56,16 @@ impl Breaker {
     pub(super) fn failed(&self, now: Instant) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.failures = state.failures.saturating_add(1);
-        if state.failures >= FAILURES {
-            state.open_until = Some(now + pause(state.failures));
+        if state.failures >= self.patience.failures {
+            state.open_until = Some(now + self.patience.pause(state.failures));
         }
     }
 }
 
-fn pause(failures: u32) -> Duration {
-    FIRST.saturating_mul(1 << failures.saturating_sub(FAILURES).min(8)).min(LONGEST)
+impl Patience {
+    fn pause(self, failures: u32) -> Duration {
+        self.first.saturating_mul(1 << failures.saturating_sub(self.failures).min(8)).min(self.longest)
+    }
 }
 
 #[cfg(test)]
@@ -62,9 +73,13 @@ mod tests {
     use super::*;
     use crate::clock;
 
+    const FIRST: Duration = Duration::from_millis(100);
+    const LONGEST: Duration = Duration::from_secs(1);
+    const PATIENCE: Patience = Patience { failures: 2, first: FIRST, longest: LONGEST };
+
     #[test]
     fn opens_after_two_failures_and_lets_one_trial_through_at_a_time() {
-        let (breaker, start) = (Breaker::default(), clock::now());
+        let (breaker, start) = (Breaker::new(PATIENCE), clock::now());
         breaker.failed(start);
         assert!(breaker.admits(start));
         breaker.failed(start);
@@ -81,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_longest_pause_is_bounded() {
-        let (breaker, start) = (Breaker::default(), clock::now());
+        let (breaker, start) = (Breaker::new(PATIENCE), clock::now());
         (0..100).for_each(|_| breaker.failed(start));
         assert!(!breaker.admits(start));
         assert!(breaker.admits(start + LONGEST));

@@ -1,4 +1,4 @@
-//! Where the lease server is, and whose certificates it may show.
+//! Where a server is, and whose certificates it may show.
 
 use std::error::Error;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rustls::CertificateError;
 /// How a certificate begins in a PEM file.
 const BEGIN: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
-/// A lease server: its URL, and the authority that its certificate must come from.
+/// A server: its URL, and the authority that its certificate must come from.
 #[derive(Clone)]
 pub struct RedisServer {
     client: Client,
@@ -18,11 +18,11 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// `url` is `redis://` or `rediss://`. `ca_file` (PEM) holds the only authorities that are
+    /// `url` is `redis://` or `rediss://`, the value of `setting`. `ca_file` (PEM) holds the only authorities that are
     /// trusted then; without it those of the system are. Nothing is connected to. An error
     /// names the setting and says what is wrong with it.
-    pub fn new(url: &str, ca_file: Option<&Path>) -> Result<Self, String> {
-        let client = Client::open(url).map_err(|error| format!("REDIS_URL: {error}"))?;
+    pub fn new(setting: &str, url: &str, ca_file: Option<&Path>) -> Result<Self, String> {
+        let client = Client::open(url).map_err(|error| format!("{setting}: {error}"))?;
         let Some(file) = ca_file else { return Ok(Self { client, own_authority: false }) };
         let wrong = |why: &dyn std::fmt::Display| format!("REDIS_CA_FILE: {}: {why}", file.display());
         let pem = std::fs::read(file).map_err(|error| wrong(&error))?;
@@ -35,22 +35,22 @@ impl RedisServer {
         Ok(Self { client, own_authority: true })
     }
 
-    pub(super) fn client(&self) -> &Client {
+    pub(crate) fn client(&self) -> &Client {
         &self.client
     }
 
-    pub(super) fn info(&self) -> ConnectionInfo {
+    pub(crate) fn info(&self) -> ConnectionInfo {
         self.client.get_connection_info().clone()
     }
 
     /// Whether REDIS_CA_FILE says whom to trust.
-    pub(super) fn has_own_authority(&self) -> bool {
+    pub(crate) fn has_own_authority(&self) -> bool {
         self.own_authority
     }
 }
 
 /// The error of a connection that was not made; if a certificate was refused, with what to do.
-pub(super) fn explain(error: &RedisError) -> String {
+pub(crate) fn explain(error: &RedisError) -> String {
     let Some(refused) = certificate_error(error) else { return error.to_string() };
     let advice = match refused {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => {
@@ -58,7 +58,7 @@ pub(super) fn explain(error: &RedisError) -> String {
              authority"
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "its certificate is for another host name: use one of the certificate's names in REDIS_URL"
+            "its certificate is for another host name: use one of the certificate's names in its URL"
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
             "its certificate has expired: give the server a new one"
