@@ -35,7 +35,7 @@ pub mod worker;
 
 use child::Worker;
 use pool::{Pool, Warm};
-use priority::{Behind, Computing};
+use priority::{Behind, Computing, LOOK};
 use talk::Talk;
 use wire::{Order, Prepare};
 
@@ -51,9 +51,6 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 /// A script that computes for longer goes behind all others, see `priority`.
 const SHORT: Duration = Duration::from_millis(10);
 
-/// By so much less, where scripts of its tenant keep all processors busy already.
-const MANY: u32 = 5;
-
 /// A script that has computed for less has slept, mostly.
 const NOTHING: Duration = Duration::from_millis(2);
 
@@ -67,6 +64,8 @@ pub struct ProcessInterpreter {
     pool: Arc<Pool>,
     /// How long a script goes before others.
     short: Duration,
+    /// Whether one that went behind can come back.
+    can_restore: bool,
     /// Scripts that go behind others now.
     computing: Arc<Computing>,
 }
@@ -100,11 +99,13 @@ impl ProcessInterpreter {
         let prepare = Prepare { quota: workers.quota, memory: workers.memory };
         let pool = Pool::new(workers.program, prepare, workers.waiting, workers.waiting_python);
         pool.refill(false);
-        let short = if priority::can_restore() { SHORT } else { SHORT_FOR_GOOD };
+        let can_restore = priority::can_restore();
+        let short = if can_restore { SHORT } else { SHORT_FOR_GOOD };
         Self {
             places: Arc::new(Semaphore::new(workers.running.max(1))),
             pool,
             short,
+            can_restore,
             computing: Arc::default(),
         }
     }
@@ -118,7 +119,7 @@ impl Interpreter for ProcessInterpreter {
         let ready = async {
             // The semaphore is never closed.
             let place = self.places.clone().acquire_owned().await.expect("an open semaphore");
-            (place, self.pool.take(&job.caller, job.sandbox, job.permissions.python).await)
+            (place, self.pool.take(&job).await)
         };
         let (place, warm) = tokio::select! {
             biased;
@@ -169,10 +170,10 @@ impl ProcessInterpreter {
         let (thread, before) = (*thread, *before);
         let mut talk = pin!(Talk::new(line, job, latched, &self.pool.counts).run(number, tree));
         let mut watch = Watch::new(started + job.timeout);
-        let enough = self.computing.is_enough(&job.caller.tenant);
-        let short = if enough { self.short / MANY } else { self.short };
-        let mut look_at = Some(started + short);
-        let (mut behind, mut told_at) = (None, None);
+        let put = |early| Behind::put(thread, &job.caller, &self.computing, early, self.can_restore);
+        let mut behind = if self.computing.is_full(&job.caller) { put(true) } else { None };
+        let mut look_at = Some(started + if behind.is_some() { LOOK } else { self.short });
+        let mut told_at = None;
         loop {
             tokio::select! {
                 biased;
@@ -192,13 +193,19 @@ impl ProcessInterpreter {
                     Due::Kill => return Outcome { said: None, behind, told_at },
                 },
                 () = sleep(look_at), if look_at.is_some() && !watch.told => {
+                    if let Some(behind) = &mut behind {
+                        behind.look();
+                        look_at = Some(clock::now() + LOOK);
+                        continue;
+                    }
                     let used = priority::used(thread).saturating_sub(before);
-                    let left = short.saturating_sub(used);
+                    let left = self.short.saturating_sub(used);
                     // One that sleeps is looked at ever more rarely.
                     let pause = if used < NOTHING { started.elapsed() } else { left.max(NOTHING) };
                     look_at = (!left.is_zero()).then(|| clock::now() + pause);
                     if look_at.is_none() {
-                        behind = Behind::put(thread, &job.caller.tenant, &self.computing);
+                        behind = put(false);
+                        look_at = behind.as_ref().map(|_| clock::now() + LOOK);
                     }
                 }
             }

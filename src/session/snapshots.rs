@@ -22,7 +22,7 @@ use crate::session::{Inner, Service};
 use crate::store::SandboxRow;
 
 /// Entries from which a tree is kept. With 1,000 a first exec took as long from a snapshot as from
-/// the store (0.7 to 1.5 times, over five runs), with 3,000 0.6 of it, with 10,000 a third.
+/// the store (0.7 to 1.5 times, over four runs), with 3,000 0.6 of it, with 10,000 a third.
 pub const SMALLEST: u64 = 2_000;
 /// Entries above which nobody tries: the snapshot would be too large.
 const MOST: u64 = 1_000_000;

@@ -14,6 +14,7 @@ use super::priority;
 use super::talk::drain;
 use super::wire::Prepare;
 use crate::clock;
+use crate::exec::Job;
 use crate::fs::{Quota, Tree};
 use crate::ids::{Caller, SandboxId};
 
@@ -22,6 +23,12 @@ const SPARE: usize = 2;
 
 /// The same of those for Python, once a script needed one: they take longer to start.
 const SPARE_PYTHON: usize = 1;
+
+/// Entries from which a tree is large: to send it takes longer than most scripts.
+const LARGE: u64 = 200;
+
+/// Workers of one caller that wait with a large tree each, before one has to change trees.
+const LARGE_TREES: usize = 4;
 
 /// Processor time that a script may take to end after it was told to.
 const TO_END: Duration = Duration::from_millis(30);
@@ -98,18 +105,23 @@ impl Pool {
         self.prepare.memory
     }
 
-    /// A worker for this caller, best one that has the sandbox's tree; with `python`, one whose
-    /// scripts may run it.
-    pub(super) async fn take(
-        self: &Arc<Self>,
-        caller: &Caller,
-        sandbox: SandboxId,
-        python: bool,
-    ) -> io::Result<Warm> {
-        if let Some(warm) = self.warm(caller, sandbox, python) {
+    /// A worker for a job: best one that has its tree, else one of its caller, else a new one;
+    /// with Python if the job may run it.
+    pub(super) async fn take(self: &Arc<Self>, job: &Job) -> io::Result<Warm> {
+        let (caller, python) = (&job.caller, job.permissions.python);
+        let has_tree = |warm: &Warm| warm.tree.as_ref().is_some_and(|(of, _)| *of == job.sandbox);
+        if let Some(warm) = self.warm(caller, python, has_tree) {
             return Ok(warm);
         }
-        let spare = self.waiting().ahead(python).ready.pop().filter(|worker| worker.line.is_quiet());
+        // One after another, scripts of several sandboxes would push each other's trees out.
+        let wants_own = job.base.entries() >= LARGE && self.count(caller) < LARGE_TREES;
+        let mut spare = if wants_own { self.spare(python) } else { None };
+        if spare.is_none() {
+            if let Some(warm) = self.warm(caller, python, |_| true) {
+                return Ok(warm);
+            }
+            spare = self.spare(python);
+        }
         let worker = match spare {
             Some(worker) => worker,
             None => self.start(python).await?,
@@ -118,13 +130,21 @@ impl Pool {
         Ok(Warm { worker, caller: caller.clone(), tree: None, scripts: 0 })
     }
 
-    fn warm(&self, caller: &Caller, sandbox: SandboxId, python: bool) -> Option<Warm> {
+    fn spare(&self, python: bool) -> Option<Worker> {
+        self.waiting().ahead(python).ready.pop().filter(|worker| worker.line.is_quiet())
+    }
+
+    /// Workers of a caller that wait.
+    fn count(&self, caller: &Caller) -> usize {
+        self.waiting().warm.iter().filter(|warm| warm.caller == *caller).count()
+    }
+
+    /// The worker of a caller that was used last among those that fit.
+    fn warm(&self, caller: &Caller, python: bool, fits: impl Fn(&Warm) -> bool) -> Option<Warm> {
         loop {
             let mut waiting = self.waiting();
-            let of_caller = |warm: &Warm| warm.caller == *caller && warm.worker.python >= python;
-            let has_tree = |warm: &Warm| warm.tree.as_ref().is_some_and(|(of, _)| *of == sandbox);
-            let best = waiting.warm.iter().rposition(|warm| of_caller(warm) && has_tree(warm));
-            let place = best.or_else(|| waiting.warm.iter().rposition(of_caller))?;
+            let fits = |warm: &Warm| warm.caller == *caller && warm.worker.python >= python && fits(warm);
+            let place = waiting.warm.iter().rposition(fits)?;
             let warm = waiting.warm.remove(place);
             drop(waiting);
             // One that has died or spoken out of turn meanwhile is dropped.

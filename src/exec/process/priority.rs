@@ -3,20 +3,33 @@
 //! short one of somebody else wait.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use crate::ids::TenantId;
+use crate::clock::{self, Instant};
+use crate::ids::Caller;
 
 /// The nice value of a script that computes for long, if there is one on each processor: a
-/// ninth of an ordinary share. Not `SCHED_IDLE`: beside a busy neighbour on the same machine
-/// such a script stands still.
+/// ninth of an ordinary share.
 const LOW: i32 = 10;
 
 /// The last that there is.
 const LOWEST: i32 = 19;
+
+/// Scripts that get less than this part of an even share of the machine are not left with
+/// what nobody else wants: beside a busy neighbour they would stand still.
+const LEAST_PART: u32 = 8;
+
+/// How long it is remembered of a caller that its scripts kept all processors busy: they may end
+/// and begin again together.
+const REMEMBERED: Duration = Duration::from_secs(2);
+
+/// One that has computed for longer is one of those.
+const LONG: Duration = Duration::from_millis(10);
+
+/// How often that is looked at.
+pub(super) const LOOK: Duration = Duration::from_millis(200);
 
 /// The kernel's factor between the shares of neighbouring nice values (sched(7)).
 const STEP: f64 = 1.25;
@@ -25,18 +38,38 @@ const STEP: f64 = 1.25;
 #[derive(Default)]
 pub(super) struct Computing {
     all: AtomicUsize,
-    by_tenant: Mutex<HashMap<TenantId, usize>>,
+    by_caller: Mutex<HashMap<Caller, Load>>,
+}
+
+/// What one caller's scripts compute.
+#[derive(Default)]
+struct Load {
+    count: usize,
+    /// When they kept every processor busy.
+    full: Option<Instant>,
+}
+
+impl Load {
+    fn note(&mut self) {
+        if self.count >= processors() {
+            self.full = Some(clock::now());
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.count >= processors() || self.full.is_some_and(|full| full.elapsed() < REMEMBERED)
+    }
 }
 
 impl Computing {
-    /// Whether scripts of a tenant keep every processor busy already: then its next one has
-    /// less claim to go before others.
-    pub(super) fn is_enough(&self, tenant: &TenantId) -> bool {
-        self.by_tenant().get(tenant).is_some_and(|count| *count >= processors())
+    /// Whether scripts of a caller keep every processor busy, or have just done so: its next
+    /// one has no claim to go before others.
+    pub(super) fn is_full(&self, caller: &Caller) -> bool {
+        self.by_caller().get(caller).is_some_and(Load::is_full)
     }
 
-    fn by_tenant(&self) -> MutexGuard<'_, HashMap<TenantId, usize>> {
-        self.by_tenant.lock().unwrap_or_else(PoisonError::into_inner)
+    fn by_caller(&self) -> MutexGuard<'_, HashMap<Caller, Load>> {
+        self.by_caller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -47,33 +80,89 @@ fn processors() -> usize {
 /// A script that goes behind others.
 pub(super) struct Behind {
     thread: i32,
-    tenant: TenantId,
+    caller: Caller,
     among: Arc<Computing>,
+    /// It has computed for long: one that went behind at its start may not.
+    counted: bool,
+    /// Processor time of its thread when it went behind.
+    began: Duration,
+    /// When it was looked at, and what it had computed then, while it has only what nobody
+    /// else wants.
+    leftover: Option<(Instant, Duration)>,
 }
 
 impl Behind {
-    /// Puts a thread of a child process behind others; `None`: not possible.
-    pub(super) fn put(thread: i32, tenant: &TenantId, among: &Arc<Computing>) -> Option<Self> {
-        let behind = Self { thread, tenant: tenant.clone(), among: among.clone() };
-        *among.by_tenant().entry(tenant.clone()).or_default() += 1;
+    /// Puts a thread of a child process behind others; `None`: not possible. `early`: it has not
+    /// computed for long yet. With `leftover` it has at first only what nobody else wants of the
+    /// processors: any other thread that wakes up goes before it at once, where a nice value
+    /// alone makes it wait for milliseconds.
+    pub(super) fn put(
+        thread: i32,
+        caller: &Caller,
+        among: &Arc<Computing>,
+        early: bool,
+        leftover: bool,
+    ) -> Option<Self> {
+        let (caller, among) = (caller.clone(), among.clone());
         let others = among.all.fetch_add(1, Ordering::Relaxed);
-        set(thread, nice(others + 1, processors())).then_some(behind)
+        let began = used(thread);
+        let mut behind = Self { thread, caller, among, counted: false, began, leftover: None };
+        if !early {
+            behind.count();
+        }
+        if !set(thread, nice(others + 1, processors())) {
+            return None;
+        }
+        if leftover && set_policy(thread, libc::SCHED_IDLE) {
+            behind.leftover = Some((clock::now(), began));
+        }
+        Some(behind)
+    }
+
+    fn count(&mut self) {
+        self.counted = true;
+        let mut loads = self.among.by_caller();
+        loads.retain(|_, load| load.count > 0 || load.is_full());
+        let load = loads.entry(self.caller.clone()).or_default();
+        load.count += 1;
+        load.note();
+    }
+
+    /// Looks whether it gets on with what nobody else wants. If all scripts like it together
+    /// get less than a part of the machine, this one gets a share again, a small one.
+    pub(super) fn look(&mut self) {
+        let (now, used) = (clock::now(), used(self.thread));
+        if !self.counted && used.saturating_sub(self.began) >= LONG {
+            self.count();
+        }
+        let Some((at, before)) = self.leftover else { return };
+        let computed = used.saturating_sub(before);
+        let all = self.among.all.load(Ordering::Relaxed).max(1);
+        let even = (now - at).mul_f64(processors() as f64 / all as f64).min(now - at);
+        if computed * LEAST_PART < even {
+            set_policy(self.thread, libc::SCHED_OTHER);
+            self.leftover = None;
+        } else {
+            self.leftover = Some((now, used));
+        }
     }
 
     /// Puts it back among the others, which takes a privilege; otherwise it stays.
     pub(super) fn back(self) -> Option<Self> {
-        if set(self.thread, 0) { None } else { Some(self) }
+        let policy = self.leftover.is_none() || set_policy(self.thread, libc::SCHED_OTHER);
+        if set(self.thread, 0) && policy { None } else { Some(self) }
     }
 }
 
 impl Drop for Behind {
     fn drop(&mut self) {
         self.among.all.fetch_sub(1, Ordering::Relaxed);
-        if let Entry::Occupied(mut count) = self.among.by_tenant().entry(self.tenant.clone()) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
+        if !self.counted {
+            return;
+        }
+        if let Some(load) = self.among.by_caller().get_mut(&self.caller) {
+            load.note();
+            load.count -= 1;
         }
     }
 }
@@ -116,6 +205,14 @@ pub(super) fn used(thread: i32) -> Duration {
     let text = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap_or_default();
     let nanoseconds = text.split(' ').next().and_then(|first| first.parse().ok());
     Duration::from_nanos(nanoseconds.unwrap_or(0))
+}
+
+/// Sets the scheduling policy of a thread; it keeps its nice value.
+#[expect(unsafe_code, reason = "the standard library has no call for it")]
+fn set_policy(thread: i32, policy: i32) -> bool {
+    let param = libc::sched_param { sched_priority: 0 };
+    // SAFETY: the kernel reads one sched_param, which lives.
+    unsafe { libc::sched_setscheduler(thread, policy, &raw const param) == 0 }
 }
 
 #[expect(unsafe_code, reason = "the standard library has no call for it")]
