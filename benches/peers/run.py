@@ -241,18 +241,17 @@ def measure(arguments, peers, all_scripts, results):
                     cell = load(peer, script, clients, seconds)
                     cell.update(peer=peer.name, script=name, clients=clients, round=turn)
                     results["cells"].append(cell)
+            Path(arguments.out).write_text(json.dumps(results, indent=1))
             row = [f"{peer.name} {figure(results, peer.name, name, clients, 'p50') or '-'}" for peer in peers]
             print(f"{name} c={clients}: p50 ms: " + ", ".join(row), flush=True)
 
 
 def figure(results, peer, script, clients, what):
-    """A median of the rounds: p50 and p99 in milliseconds, rps in requests a second."""
+    """A median of the rounds, milliseconds: p50 or p99."""
     cells = [cell for cell in results["cells"]
              if (cell["peer"], cell["script"], cell["clients"]) == (peer, script, clients) and cell["requests"]]
     if not cells:
         return None
-    if what == "rps":
-        return round(statistics.median(cell["requests"] / cell["us"] * 1e6 for cell in cells), 1)
     return round(statistics.median(cell[what] for cell in cells) / 1000, 3)
 
 
@@ -305,11 +304,11 @@ def machine():
 
 
 def ratio_cell(results, peer, script, clients, what):
-    """A peer's figure as a multiple of sqlfs', larger is slower, with the figure itself."""
+    """A peer's figure as a multiple of sqlfs'; larger is slower."""
     theirs, ours = (figure(results, name, script, clients, what) for name in (peer, "sqlfs"))
     if theirs is None or not ours:
         return "-"
-    times = ours / theirs if what == "rps" else theirs / ours
+    times = theirs / ours
     star = "\\*" if f"{peer}/{script}" in results["differs"] else ""
     return f"{times:.2g}{star}" if times < 10 else f"{times:.0f}{star}"
 
@@ -317,14 +316,14 @@ def ratio_cell(results, peer, script, clients, what):
 def table(results, names):
     peers = [peer for peer in PEERS if any(cell["peer"] == peer for cell in results["cells"])]
     others = [peer for peer in peers if peer != "sqlfs"]
-    lines = ["| Script | sqlfs, ms | " + " | ".join(others) + " | 64 clients: sqlfs, a second | " + " | ".join(others) + " |",
+    lines = ["| Script | sqlfs, ms | " + " | ".join(others) + " | 64 clients: sqlfs, ms | " + " | ".join(others) + " |",
              "|---|" + "--:|" * (2 + 2 * len(others))]
     for script in names:
-        one, many = figure(results, "sqlfs", script, 1, "p50"), figure(results, "sqlfs", script, 64, "rps")
+        one, many = (figure(results, "sqlfs", script, clients, "p50") for clients in CLIENTS)
         cells = [SHOWN.get(script, script), f"{one:.2f}" if one else "-"]
         cells += [ratio_cell(results, peer, script, 1, "p50") for peer in others]
         cells.append(f"{many:,.0f}" if many else "-")
-        cells += [ratio_cell(results, peer, script, 64, "rps") for peer in others]
+        cells += [ratio_cell(results, peer, script, 64, "p50") for peer in others]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
