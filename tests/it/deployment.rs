@@ -68,3 +68,17 @@ async fn two_replicas_serve_as_docker_compose_starts_them() {
     let nobody = [("SQLFS_SERVER", "http://127.0.0.1:1")];
     assert!(!run(one.store(), &["ready"], &nobody, b"").await.0.success());
 }
+
+/// A folder that source files include from, and that the image's build is not given, would be
+/// noticed by whoever builds the image.
+#[test]
+fn the_image_is_built_from_all_that_the_source_includes() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).expect(name);
+    let (dockerfile, ignored) = (read("Dockerfile"), read(".dockerignore"));
+    for folder in ["src", "migrations", "assets", "benches"] {
+        assert!(root.join(folder).is_dir(), "{folder} is gone");
+        assert!(dockerfile.contains(&format!("COPY {folder} {folder}\n")), "Dockerfile lacks {folder}");
+        assert!(ignored.lines().any(|line| line == format!("!{folder}")), ".dockerignore keeps {folder} out");
+    }
+}
