@@ -41,27 +41,13 @@ pub enum Found {
 /// of a sandbox lie on one node of a cluster.
 #[must_use]
 pub fn snapshot_key(tenant: &TenantId, sandbox: SandboxId, head: Head) -> String {
-    format!("{}:snap:{{{sandbox}}}:{head}", of_tenant(tenant))
+    format!("vfs:{}:snap:{{{sandbox}}}:{head}", tenant.in_keys())
 }
 
 /// The key of a content: `vfs:{tenant}:blob:{sha256}`.
 #[must_use]
 pub fn blob_key(tenant: &TenantId, sha256: &Sha256) -> String {
-    format!("{}:blob:{sha256}", of_tenant(tenant))
-}
-
-fn of_tenant(tenant: &TenantId) -> String {
-    use std::fmt::Write;
-    let mut key = "vfs:".to_owned();
-    for c in tenant.0.chars() {
-        match c {
-            '{' | '}' | ':' | '%' => {
-                let _ = write!(key, "%{:02x}", c as u32);
-            }
-            plain => key.push(plain),
-        }
-    }
-    key
+    format!("vfs:{}:blob:{sha256}", tenant.in_keys())
 }
 
 #[cfg(test)]

@@ -73,6 +73,20 @@ impl fmt::Display for TenantId {
     }
 }
 
+impl TenantId {
+    /// The name as it stands in keys of Redis, between others: what ends a part there, or opens
+    /// a hash tag, is written as `%xx`.
+    pub fn in_keys(&self) -> impl fmt::Display + '_ {
+        use fmt::Write;
+        fmt::from_fn(move |f| {
+            self.0.chars().try_for_each(|c| match c {
+                '{' | '}' | ':' | '%' => write!(f, "%{:02x}", c as u32),
+                plain => f.write_char(plain),
+            })
+        })
+    }
+}
+
 impl fmt::Display for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)

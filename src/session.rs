@@ -259,12 +259,6 @@ impl Service {
 impl Inner {
     /// Where scripts on a sandbox read contents from.
     fn content(&self, session: &Session) -> Arc<dyn ContentSource> {
-        Arc::new(StoredContent {
-            tenant: session.tenant.clone(),
-            store: session.store.clone(),
-            cache: self.cache.clone(),
-            shared: self.shared_blobs(),
-            runtime: self.runtime.clone(),
-        })
+        Arc::new(StoredContent { contents: self.contents(session), runtime: self.runtime.clone() })
     }
 }

@@ -4,8 +4,6 @@
 //! lie on one node and one script may touch them all. For that the tenant's name must
 //! not hold a brace of its own: braces, colons and `%` in it are written as `%xx`.
 
-use std::fmt;
-
 use crate::ids::{SandboxId, TenantId};
 use crate::lease::verbs::{Incarnation, Notice};
 
@@ -44,19 +42,7 @@ impl LeaseKey {
     }
 
     fn name(&self, what: &str) -> String {
-        use fmt::Write;
-        let mut name = String::with_capacity(64);
-        name.push_str("vfs:");
-        for c in self.tenant.0.chars() {
-            match c {
-                '{' | '}' | ':' | '%' => {
-                    let _ = write!(name, "%{:02x}", c as u32);
-                }
-                plain => name.push(plain),
-            }
-        }
-        let _ = write!(name, ":{what}:{{{}}}", self.sandbox);
-        name
+        format!("vfs:{}:{what}:{{{}}}", self.tenant.in_keys(), self.sandbox)
     }
 
     /// The text that a wake-up carries.

@@ -11,7 +11,7 @@ use crate::cache::{Cache, Found, blob_key};
 use crate::clock;
 use crate::ids::{Sha256, TenantId};
 use crate::metrics::metrics;
-use crate::session::{Inner, Service};
+use crate::session::Service;
 
 /// Contents on their way to the cache; more are not sent.
 const IN_FLIGHT: usize = 16;
@@ -73,12 +73,5 @@ impl Service {
         let in_flight = Arc::new(Semaphore::new(IN_FLIGHT));
         let _ = self.inner.blobs.set(Arc::new(Blobs { cache, largest, ttl, in_flight }));
         self
-    }
-}
-
-impl Inner {
-    /// The contents that replicas share, if they do.
-    pub(crate) fn shared_blobs(&self) -> Option<Arc<Blobs>> {
-        self.blobs.get().cloned()
     }
 }

@@ -100,12 +100,10 @@ impl Inner {
             }
             Err(error) => return Err(store_error(error)),
         };
+        let contents = self.contents(&guard.session);
         for blob in &changes.blobs {
             if let Some(data) = &blob.data {
-                self.cache.insert(&guard.session.tenant, blob.sha256, data.clone());
-                if let Some(shared) = self.blobs.get() {
-                    shared.put(&guard.session.tenant, blob.sha256, data);
-                }
+                contents.keep(blob.sha256, data);
             }
         }
         guard.advance(tree, version, head, changes.next_ino, cwd);

@@ -16,32 +16,74 @@ use crate::session::entry::{Fresh, Session, store_error};
 use crate::session::{Inner, SessionError};
 use crate::store::Store;
 
+/// Where the contents of one tenant are: in this process, in a cache that replicas share, in
+/// the store.
+#[derive(Clone)]
+pub(crate) struct Contents {
+    tenant: TenantId,
+    cache: Arc<ContentCache>,
+    shared: Option<Arc<Blobs>>,
+    pub(crate) store: Arc<dyn Store>,
+}
+
+impl Contents {
+    /// A content that is in this process.
+    fn at_hand(&self, sha256: &Sha256) -> Option<Bytes> {
+        self.cache.get(&self.tenant, sha256)
+    }
+
+    /// A whole content of `size` bytes, cached.
+    pub(crate) async fn whole(&self, sha256: Sha256, size: u64) -> Result<Bytes, SessionError> {
+        if let Some(data) = self.at_hand(&sha256) {
+            return Ok(data);
+        }
+        if let Some(shared) = &self.shared
+            && let Some(data) = shared.get(&self.tenant, &sha256, size).await
+        {
+            self.cache.insert(&self.tenant, sha256, data.clone());
+            return Ok(data);
+        }
+        let found = self.store.blobs(&[sha256]).await.map_err(store_error)?;
+        let Some((_, data)) = found.into_iter().next() else {
+            return Err(SessionError::Internal(format!("content {sha256} is missing")));
+        };
+        if Sha256::of(&data) != sha256 {
+            return Err(SessionError::Internal(format!("content {sha256} has other bytes")));
+        }
+        self.keep(sha256, &data);
+        Ok(data)
+    }
+
+    /// Puts a content that is in the store into the caches before it.
+    pub(crate) fn keep(&self, sha256: Sha256, data: &Bytes) {
+        self.cache.insert(&self.tenant, sha256, data.clone());
+        if let Some(shared) = &self.shared {
+            shared.put(&self.tenant, sha256, data);
+        }
+    }
+}
+
 /// Contents of one tenant, as scripts and blocking threads read them.
 pub(crate) struct StoredContent {
-    pub(crate) tenant: TenantId,
-    pub(crate) store: Arc<dyn Store>,
-    pub(crate) cache: Arc<ContentCache>,
-    pub(crate) shared: Option<Arc<Blobs>>,
+    pub(crate) contents: Contents,
     /// The server's runtime: the store is driven there while the reader's thread waits.
     pub(crate) runtime: Handle,
 }
 
 impl ContentSource for StoredContent {
     fn at_hand(&self, sha256: &Sha256) -> Option<Bytes> {
-        self.cache.get(&self.tenant, sha256)
+        self.contents.at_hand(sha256)
     }
 
     fn read(&self, sha256: &Sha256, size: u64) -> Result<Bytes, ContentUnavailable> {
-        if let Some(data) = self.cache.get(&self.tenant, sha256) {
+        if let Some(data) = self.at_hand(sha256) {
             return Ok(data);
         }
         let (send, receive) = std::sync::mpsc::sync_channel(1);
-        let (tenant, store, cache, sha256) =
-            (self.tenant.clone(), self.store.clone(), self.cache.clone(), *sha256);
-        let shared = self.shared.clone();
+        let (contents, sha256) = (self.contents.clone(), *sha256);
         self.runtime.spawn(async move {
             // The reader may have been abandoned meanwhile.
-            let _ = send.send(fetch(&tenant, store.as_ref(), &cache, shared.as_ref(), sha256, size).await);
+            let _ = send.send(contents.whole(sha256, size).await);
         });
         match receive.recv() {
             Ok(Ok(data)) => Ok(data),
@@ -52,38 +94,6 @@ impl ContentSource for StoredContent {
             Err(_) => Err(ContentUnavailable),
         }
     }
-}
-
-/// A whole content of `size` bytes, cached.
-pub(crate) async fn fetch(
-    tenant: &TenantId,
-    store: &dyn Store,
-    cache: &ContentCache,
-    shared: Option<&Arc<Blobs>>,
-    sha256: Sha256,
-    size: u64,
-) -> Result<Bytes, SessionError> {
-    if let Some(data) = cache.get(tenant, &sha256) {
-        return Ok(data);
-    }
-    if let Some(shared) = shared
-        && let Some(data) = shared.get(tenant, &sha256, size).await
-    {
-        cache.insert(tenant, sha256, data.clone());
-        return Ok(data);
-    }
-    let found = store.blobs(&[sha256]).await.map_err(store_error)?;
-    let Some((_, data)) = found.into_iter().next() else {
-        return Err(SessionError::Internal(format!("content {sha256} is missing")));
-    };
-    if Sha256::of(&data) != sha256 {
-        return Err(SessionError::Internal(format!("content {sha256} has other bytes")));
-    }
-    cache.insert(tenant, sha256, data.clone());
-    if let Some(shared) = shared {
-        shared.put(tenant, sha256, &data);
-    }
-    Ok(data)
 }
 
 /// Contents that are not in the store yet, before those that are: what an earlier
@@ -104,6 +114,16 @@ impl ContentSource for Pending {
 }
 
 impl Inner {
+    /// The contents of a session's tenant.
+    pub(crate) fn contents(&self, session: &Session) -> Contents {
+        Contents {
+            tenant: session.tenant.clone(),
+            cache: self.cache.clone(),
+            shared: self.blobs.get().cloned(),
+            store: session.store.clone(),
+        }
+    }
+
     /// After a cold load, fetches small contents in bulk and in the background, and has the
     /// tree kept for the next one that is cold.
     pub(crate) fn prewarm(&self, session: &Arc<Session>, fresh: &Fresh) {

@@ -1,19 +1,14 @@
 //! Reading files of one committed version, without a lease and without a lock.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 
-use crate::fs::content_cache::ContentCache;
 use crate::fs::{Node, NodeBody, Tree};
-use crate::ids::{Caller, Head, SandboxId, Sha256, TenantId, Version};
-use crate::session::blobs::Blobs;
-use crate::session::content::fetch;
+use crate::ids::{Caller, Head, SandboxId, Version};
+use crate::session::content::Contents;
 use crate::session::entry::store_error;
 use crate::session::guard::read_base;
 use crate::session::stop::Deadline;
 use crate::session::{Service, SessionError};
-use crate::store::Store;
 
 /// One committed version, to read from. Holds no lock; its contents stay readable as
 /// long as history is kept (at least an hour).
@@ -25,10 +20,7 @@ pub struct ReadView {
     pub version: Version,
     /// Its head.
     pub head: Head,
-    tenant: TenantId,
-    store: Arc<dyn Store>,
-    cache: Arc<ContentCache>,
-    shared: Option<Arc<Blobs>>,
+    contents: Contents,
     whole: u64,
 }
 
@@ -43,21 +35,15 @@ impl ReadView {
             return Ok(Bytes::new());
         }
         if size <= self.whole {
-            let data = self.whole(sha256, size).await?;
+            let data = self.contents.whole(sha256, size).await?;
             let end = (offset + len).min(data.len() as u64);
             return Ok(data.slice(offset as usize..end as usize));
         }
-        match self.store.blob_range(sha256, offset, len).await.map_err(store_error)? {
+        match self.contents.store.blob_range(sha256, offset, len).await.map_err(store_error)? {
             Some(piece) if piece.len() as u64 == len => Ok(piece),
             Some(_) => Err(SessionError::Internal(format!("content {sha256} is too short"))),
             None => Err(SessionError::Internal(format!("content {sha256} is missing"))),
         }
-    }
-}
-
-impl ReadView {
-    async fn whole(&self, sha256: Sha256, size: u64) -> Result<Bytes, SessionError> {
-        fetch(&self.tenant, self.store.as_ref(), &self.cache, self.shared.as_ref(), sha256, size).await
     }
 }
 
@@ -72,10 +58,7 @@ impl Service {
                 tree: fresh.base.tree.clone(),
                 version: fresh.base.version,
                 head: fresh.base.head,
-                tenant: session.tenant.clone(),
-                store: session.store.clone(),
-                cache: inner.cache.clone(),
-                shared: inner.shared_blobs(),
+                contents: inner.contents(&session),
                 whole: inner.settings.whole_content_bytes,
             })
         })
