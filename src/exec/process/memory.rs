@@ -74,19 +74,9 @@ impl Memory {
                     // Another thread says them: the server may not be listening. The script goes
                     // on meanwhile, so this waits neither longer than they take nor for much more
                     // memory.
-                    let (words, watch) = (last_words.clone(), std::thread::current());
-                    let said = Arc::new(AtomicBool::new(false));
-                    let say = {
-                        let said = said.clone();
-                        move || {
-                            words();
-                            said.store(true, Ordering::SeqCst);
-                            watch.unpark();
-                        }
-                    };
                     let begun = clock::now();
-                    if std::thread::Builder::new().spawn(say).is_ok() {
-                        while !said.load(Ordering::SeqCst)
+                    if let Ok(words) = std::thread::Builder::new().spawn(last_words.clone()) {
+                        while !words.is_finished()
                             && begun.elapsed() < SOON
                             && memory.held() < limit + limit / PATIENCE
                         {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::SHORT;
 use crate::clock::{self, Instant};
 use crate::ids::Caller;
 
@@ -24,9 +25,6 @@ const LEAST_PART: u32 = 8;
 /// How long it is remembered of a caller that its scripts kept all processors busy: they may end
 /// and begin again together.
 const REMEMBERED: Duration = Duration::from_secs(2);
-
-/// One that has computed for longer is one of those.
-const LONG: Duration = Duration::from_millis(10);
 
 /// How often that is looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(200);
@@ -132,7 +130,7 @@ impl Behind {
     /// get less than a part of the machine, this one gets a share again, a small one.
     pub(super) fn look(&mut self) {
         let (now, used) = (clock::now(), used(self.thread));
-        if !self.counted && used.saturating_sub(self.began) >= LONG {
+        if !self.counted && used.saturating_sub(self.began) >= SHORT {
             self.count();
         }
         let Some((at, before)) = self.leftover else { return };
