@@ -21,7 +21,7 @@ mod postgres;
 #[allow(dead_code, reason = "each bench needs another part of it")]
 mod rig;
 
-use rig::{Client, Server};
+use rig::{Client, Server, quantile};
 
 /// Files of one directory.
 const WIDTH: usize = 100;
@@ -245,9 +245,7 @@ impl Table {
     fn median(&self, name: &str, size: usize) -> f64 {
         let (_, sizes) = self.rows.iter().find(|(known, _)| *known == name).expect("a measured name");
         let (_, times) = sizes.iter().find(|(known, _)| *known == size).expect("a measured size");
-        let mut times = times.clone();
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
+        quantile(times, 0.5)
     }
 
     fn print(&self, sizes: &[usize]) {

@@ -21,7 +21,7 @@ mod postgres;
 #[allow(dead_code, reason = "each bench needs another part of it")]
 mod rig;
 
-use rig::{Client, Server};
+use rig::{Client, Server, quantile};
 
 /// Requests of one kind in a round, and rounds.
 const REQUESTS: usize = 400;
@@ -123,9 +123,7 @@ impl Table {
 
     fn median(&self, name: &str) -> f64 {
         let (_, times) = self.rows.iter().find(|(known, _)| *known == name).expect("a measured name");
-        let mut times = times.clone();
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
+        quantile(times, 0.5)
     }
 
     fn print(&self) {

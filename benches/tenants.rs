@@ -19,7 +19,7 @@ mod postgres;
 #[allow(dead_code, reason = "each bench needs another part of it")]
 mod rig;
 
-use rig::{Client, Server};
+use rig::{Client, Server, quantile};
 
 /// Time of one measurement, and rounds.
 const SPAN: Duration = Duration::from_secs(4);
@@ -124,13 +124,6 @@ fn measure(client: &mut Client, path: &str, times: &mut Times) {
         lap(&mut times.read, &mut || client.exec(path, "cat f", true));
         lap(&mut times.livez, &mut || client.send("GET", "/livez", "", "").assert_ok());
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of requests are small")]
-fn quantile(times: &[f64], part: f64) -> f64 {
-    let mut times = times.to_vec();
-    times.sort_by(f64::total_cmp);
-    times[((times.len() - 1) as f64 * part).round() as usize]
 }
 
 /// A load that is under way.

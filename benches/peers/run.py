@@ -10,6 +10,7 @@ Writes results.json, and with --readme the table and the picture of README.md.
 """
 import argparse
 import json
+import math
 import os
 import platform
 import random
@@ -242,17 +243,17 @@ def measure(arguments, peers, all_scripts, results):
                     cell.update(peer=peer.name, script=name, clients=clients, round=turn)
                     results["cells"].append(cell)
             Path(arguments.out).write_text(json.dumps(results, indent=1))
-            row = [f"{peer.name} {figure(results, peer.name, name, clients, 'p50') or '-'}" for peer in peers]
+            row = [f"{peer.name} {median(results, peer.name, name, clients) or '-'}" for peer in peers]
             print(f"{name} c={clients}: p50 ms: " + ", ".join(row), flush=True)
 
 
-def figure(results, peer, script, clients, what):
-    """A median of the rounds, milliseconds: p50 or p99."""
+def median(results, peer, script, clients):
+    """The median of the rounds' medians, milliseconds; None if it was left out."""
     cells = [cell for cell in results["cells"]
              if (cell["peer"], cell["script"], cell["clients"]) == (peer, script, clients) and cell["requests"]]
     if not cells:
         return None
-    return round(statistics.median(cell[what] for cell in cells) / 1000, 3)
+    return round(statistics.median(cell["p50"] for cell in cells) / 1000, 3)
 
 
 def main():
@@ -303,9 +304,9 @@ def machine():
     return f"{os.cpu_count()} cores of {model[1] if model else platform.machine()}, Linux {platform.release().split('-')[0]}"
 
 
-def ratio_cell(results, peer, script, clients, what):
+def ratio_cell(results, peer, script, clients):
     """A peer's figure as a multiple of sqlfs'; larger is slower."""
-    theirs, ours = (figure(results, name, script, clients, what) for name in (peer, "sqlfs"))
+    theirs, ours = (median(results, name, script, clients) for name in (peer, "sqlfs"))
     if theirs is None or not ours:
         return "-"
     times = theirs / ours
@@ -319,11 +320,11 @@ def table(results, names):
     lines = ["| Script | sqlfs, ms | " + " | ".join(others) + " | 64 clients: sqlfs, ms | " + " | ".join(others) + " |",
              "|---|" + "--:|" * (2 + 2 * len(others))]
     for script in names:
-        one, many = (figure(results, "sqlfs", script, clients, "p50") for clients in CLIENTS)
+        one, many = (median(results, "sqlfs", script, clients) for clients in CLIENTS)
         cells = [SHOWN.get(script, script), f"{one:.2f}" if one else "-"]
-        cells += [ratio_cell(results, peer, script, 1, "p50") for peer in others]
+        cells += [ratio_cell(results, peer, script, 1) for peer in others]
         cells.append(f"{many:,.0f}" if many else "-")
-        cells += [ratio_cell(results, peer, script, 64, "p50") for peer in others]
+        cells += [ratio_cell(results, peer, script, 64) for peer in others]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -348,13 +349,12 @@ def picture(results, names):
     low, high = -0.7, 2.0
 
     def place(times):
-        import math
         return left + (min(max(math.log10(times), low), high) - low) / (high - low) * width
 
     height = top + row * len(names) + 20
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 60} {height}" '
            'font-family="sans-serif" font-size="12">',
-           f'<rect width="100%" height="100%" fill="white"/>',
+           '<rect width="100%" height="100%" fill="white"/>',
            f'<text x="10" y="20" font-size="14">Time of one warm script, as a multiple of sqlfs on threads '
            f'({results["date"]})</text>']
     for i, peer in enumerate(peers):
@@ -371,7 +371,7 @@ def picture(results, names):
         label = SHOWN[script].replace("`", "").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         out.append(f'<text x="{left - 8}" y="{y + row / 2:.0f}" text-anchor="end">{label}</text>')
         for j, peer in enumerate(peers):
-            theirs, ours = (figure(results, name, script, 1, "p50") for name in (peer, "sqlfs"))
+            theirs, ours = (median(results, name, script, 1) for name in (peer, "sqlfs"))
             if theirs is None or not ours:
                 continue
             x, one = place(theirs / ours), place(1)

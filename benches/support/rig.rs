@@ -144,3 +144,11 @@ impl Client {
         reply.assert_ok();
     }
 }
+
+/// What a part of some measurements (0 to 1; 0.5: half of them) does not exceed.
+#[expect(clippy::cast_precision_loss, reason = "counts of requests are small")]
+pub fn quantile(times: &[f64], part: f64) -> f64 {
+    let mut times = times.to_vec();
+    times.sort_by(f64::total_cmp);
+    times[((times.len() - 1) as f64 * part).round() as usize]
+}
