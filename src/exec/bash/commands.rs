@@ -39,6 +39,11 @@ fn result(answer: Answer) -> ExecResult {
     }
 }
 
+/// The variables that a command of the script sees.
+fn exported(ctx: &BuiltinContext<'_>) -> BTreeMap<String, String> {
+    ctx.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
 /// Commands that reach the network: they ask the server, and wait.
 struct Fetching {
     stage: Stage,
@@ -63,10 +68,7 @@ impl Builtin for Fetching {
         let net = Net { host: &*scene.host, allowed: scene.permissions.network };
         Ok(result(match self.name {
             "curl" => curl::run(&call, &net).await,
-            "git" => {
-                let env = ctx.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-                git::run(&call, &env, &net).await
-            }
+            "git" => git::run(&call, &exported(&ctx), &net).await,
             _ => wget::run(&call, &net).await,
         }))
     }

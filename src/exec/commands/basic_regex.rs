@@ -7,9 +7,10 @@ use regex::bytes::Regex;
 const SIZE: usize = 1 << 20;
 
 /// Compiles one. `Err` is a sentence without the pattern.
-pub(super) fn compile(pattern: &str) -> Result<Regex, String> {
+pub(super) fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, String> {
     let translated = translated(pattern)?;
     regex::bytes::RegexBuilder::new(&translated)
+        .case_insensitive(ignore_case)
         .size_limit(SIZE)
         .build()
         .map_err(|_| "Invalid regular expression".to_owned())
@@ -90,11 +91,14 @@ mod tests {
 
     #[test]
     fn what_is_special_is_so_with_a_backslash() {
-        let found = |pattern: &str, text: &str| compile(pattern).unwrap().is_match(text.as_bytes());
+        let found = |pattern: &str, text: &str| compile(pattern, false).unwrap().is_match(text.as_bytes());
         assert!(found(r"^a\(b\|c\)\{2\}$", "abc") && !found(r"^a\(b\|c\)\{2\}$", "ab"));
         assert!(found("a+(b)", "a+(b)") && found("*x", "*x") && found(r"\(*x\)", "*x"));
         assert!(found("[]a]", "]") && found(r"[\]", "\\") && found("[[:digit:]x-z]", "7"));
         assert!(found("a^b$c", "a^b$c") && found(r"\<b", "a b") && !found(r"\<b", "ab"));
-        assert!(compile("[a").is_err() && compile(r"\(a\)\1").is_err() && compile(r"a\{9999999\}").is_err());
+        for wrong in ["[a", r"\(a\)\1", r"a\{9999999\}"] {
+            assert!(compile(wrong, false).is_err(), "{wrong}");
+        }
+        assert!(compile("ab", true).unwrap().is_match(b"AB"));
     }
 }

@@ -301,7 +301,7 @@ fn patterns<'a>(words: &[&'a str]) -> Result<Vec<Pattern<'a>>, String> {
                         .parse()
                         .map_err(|_| format!("{word}: integer expected after delimiter"))?,
                 };
-                let regex = basic_regex::compile(text)
+                let regex = basic_regex::compile(text, false)
                     .map_err(|message| format!("{word}: invalid regular expression: {message}"))?;
                 Cut::Match { regex, offset, keep: mark == '/' }
             }

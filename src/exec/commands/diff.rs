@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::options::{self, Given, HELP, Spec, Takes};
+use super::options::{self, DIGIT, Given, HELP, Spec, Takes};
 use super::{Answer, Call, quote};
 
 mod compare;
@@ -50,16 +50,7 @@ const SPECS: &[Spec] = &[
     (COLOR, "color", Takes::Optional),
     (HELP, "help", Takes::Nothing),
     ('v', "version", Takes::Nothing),
-    ('0', "", Takes::Nothing),
-    ('1', "", Takes::Nothing),
-    ('2', "", Takes::Nothing),
-    ('3', "", Takes::Nothing),
-    ('4', "", Takes::Nothing),
-    ('5', "", Takes::Nothing),
-    ('6', "", Takes::Nothing),
-    ('7', "", Takes::Nothing),
-    ('8', "", Takes::Nothing),
-    ('9', "", Takes::Nothing),
+    (DIGIT, "", Takes::Nothing),
     // Known, and refused.
     ('y', "side-by-side", Takes::Nothing),
     ('W', "width", Takes::Argument),

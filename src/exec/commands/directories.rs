@@ -52,10 +52,9 @@ fn read<'a>(
 ) -> Option<Given<'a>> {
     let complaint = match options::parse(call.args, specs) {
         Ok(given) => {
-            let asked = |wanted| given.options.iter().any(|(letter, _)| *letter == wanted);
-            if asked(HELP) || asked(VERSION) {
+            if given.has(HELP) || given.has(VERSION) {
                 let version = format!("{name} (sqlfs), after GNU coreutils 9.1\n");
-                let text = if asked(HELP) { usage } else { &version };
+                let text = if given.has(HELP) { usage } else { &version };
                 answer.stdout.extend_from_slice(text.as_bytes());
                 return None;
             }

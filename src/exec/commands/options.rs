@@ -6,6 +6,9 @@ pub(super) const HELP: char = '\u{1}';
 /// Letter of `--version`.
 pub(super) const VERSION: char = '\u{2}';
 
+/// In a list of options: each digit is one, `-0` to `-9`.
+pub(super) const DIGIT: char = '\u{7f}';
+
 /// Whether an option has an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Takes {
@@ -26,6 +29,23 @@ pub(super) struct Given<'a> {
     pub(super) operands: Vec<&'a str>,
     /// The words that are options or their arguments, as written.
     pub(super) words: Vec<&'a str>,
+}
+
+impl<'a> Given<'a> {
+    /// Whether an option was given.
+    pub(super) fn has(&self, letter: char) -> bool {
+        self.options.iter().any(|(own, _)| *own == letter)
+    }
+
+    /// The argument that an option was given last.
+    pub(super) fn value(&self, letter: char) -> Option<&'a str> {
+        self.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
+    }
+
+    /// All arguments of an option, in order.
+    pub(super) fn values(&self, letter: char) -> impl Iterator<Item = &'a str> {
+        self.options.iter().filter(move |(own, _)| *own == letter).filter_map(|(_, value)| *value)
+    }
 }
 
 /// `Err` is getopt's message, without the command's name.
@@ -111,7 +131,8 @@ fn read<'a>(args: &'a [String], specs: &[Spec], end: End) -> Result<Given<'a>, S
             given.words.push(arg);
             let mut rest = arg[1..].chars();
             while let Some(letter) = rest.next() {
-                let spec = specs.iter().find(|spec| spec.0 == letter && letter.is_ascii_graphic());
+                let meant = |own: char| own == letter || (own == DIGIT && letter.is_ascii_digit());
+                let spec = specs.iter().find(|spec| letter.is_ascii_graphic() && meant(spec.0));
                 let takes = spec.ok_or_else(|| format!("invalid option -- '{letter}'"))?.2;
                 let mut value = None;
                 if takes == Takes::Argument {

@@ -78,11 +78,17 @@ pub(super) fn double(name: &str) -> String {
 /// As a string of C, if it holds a space or what must be escaped there: the names in
 /// headers of diff.
 pub(super) fn c_string(name: &str) -> String {
-    if !name.contains(|c: char| c == ' ' || c == '"' || c == '\\' || c.is_ascii_control()) {
-        return name.to_owned();
+    if name.contains(|c: char| c == ' ' || c == '"' || c == '\\' || c.is_ascii_control()) {
+        c_quoted(name, false)
+    } else {
+        name.to_owned()
     }
+}
+
+/// In quotes as a string of C. With `wide` the bytes of characters beyond ASCII are escaped, too.
+pub(super) fn c_quoted(text: &str, wide: bool) -> String {
     let mut out = String::from("\"");
-    for c in name.chars() {
+    for c in text.chars() {
         match c {
             '"' | '\\' => {
                 out.push('\\');
@@ -95,8 +101,10 @@ pub(super) fn c_string(name: &str) -> String {
             '\u{8}' => out.push_str("\\b"),
             '\u{b}' => out.push_str("\\v"),
             '\u{c}' => out.push_str("\\f"),
-            c if c.is_ascii_control() => {
-                let _ = write!(out, "\\{:03o}", c as u32);
+            c if c.is_ascii_control() || (wide && !c.is_ascii()) => {
+                for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+                    let _ = write!(out, "\\{byte:03o}");
+                }
             }
             c => out.push(c),
         }

@@ -2,6 +2,7 @@
 //! script's memory.
 
 use super::options::{self, Given, HELP, Spec, Takes, VERSION};
+use super::refusal::Refusal;
 use super::{Answer, Call, quote};
 
 const SPECS: &[Spec] = &[
@@ -46,17 +47,9 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
     let mut answer = Answer::default();
     match Order::of(call.args) {
         Ok(order) => order.print(call, &mut answer),
-        Err(Refusal::Misused(message)) => answer.misused(1, "seq", &message),
-        Err(Refusal::Wrong(message)) => answer.complain(1, format!("seq: {message}")),
-        Err(Refusal::Told(text)) => answer.stdout.extend_from_slice(text.as_bytes()),
+        Err(refusal) => return refusal.answer("seq", 1),
     }
     answer
-}
-
-enum Refusal {
-    Misused(String),
-    Wrong(String),
-    Told(&'static str),
 }
 
 struct Order<'a> {

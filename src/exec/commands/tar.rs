@@ -2,7 +2,10 @@
 //! gzip, xz or bzip2. Left out: `-u`, `-d`, `-A`, `--delete`, `--transform`, several volumes,
 //! incremental archives.
 
+use std::fmt::Display;
+
 use super::options::{self, HELP, Spec, Takes, VERSION};
+use super::refusal::Refusal;
 use super::{Answer, Call};
 
 mod add;
@@ -119,17 +122,11 @@ struct Job<'a> {
 /// Runs it.
 pub(super) fn run(call: &Call<'_>) -> Answer {
     let args = dashed(call.args);
-    let mut answer = Answer::default();
-    let (action, plan) = match read(call, &args, &mut answer) {
-        Ok(Some(read)) => read,
-        Ok(None) => return answer,
-        Err(message) => {
-            answer.complain(2, format!("tar: {message}"));
-            answer.complain(2, "Try 'tar --help' or 'tar --usage' for more information.");
-            return answer;
-        }
+    let (action, plan) = match read(call, &args) {
+        Ok(read) => read,
+        Err(refusal) => return refusal.answer("tar", 2),
     };
-    let mut job = Job { call, plan, answer, told: false };
+    let mut job = Job { call, plan, answer: Answer::default(), told: false };
     match action {
         'c' | 'r' => job.add(action == 'r'),
         _ => job.take(action == 't'),
@@ -159,12 +156,15 @@ fn dashed(args: &[String]) -> Vec<String> {
     all
 }
 
-/// The words, understood. `None`: there was only something to print.
-fn read<'a>(
-    call: &Call<'_>,
-    args: &'a [String],
-    answer: &mut Answer,
-) -> Result<Option<(char, Plan<'a>)>, String> {
+/// Where it is told how tar is used.
+const TRY: &str = "Try 'tar --help' or 'tar --usage' for more information.";
+
+fn misused(message: impl Display) -> Refusal {
+    Refusal::Wrong(format!("{message}\n{TRY}"))
+}
+
+/// The words, understood.
+fn read<'a>(call: &Call<'_>, args: &'a [String]) -> Result<(char, Plan<'a>), Refusal> {
     let mut plan = Plan {
         archive: "-",
         packing: Packing::None,
@@ -183,15 +183,15 @@ fn read<'a>(
         dir: call.cwd.to_owned(),
     };
     let (mut action, mut auto) = (None, false);
-    let lines = |file: &str| -> Result<Vec<String>, String> {
-        let data = call.read(file).map_err(|errno| format!("{file}: Cannot open: {errno}"))?;
+    let lines = |file: &str| -> Result<Vec<String>, Refusal> {
+        let data = call.read(file).map_err(|errno| misused(format!("{file}: Cannot open: {errno}")))?;
         Ok(String::from_utf8_lossy(&data)
             .lines()
             .filter(|line| !line.is_empty())
             .map(str::to_owned)
             .collect())
     };
-    let given = options::parse_in_order(args, SPECS)?;
+    let given = options::parse_in_order(args, SPECS).map_err(misused)?;
     for (letter, value) in given {
         let text = value.unwrap_or_default();
         match letter {
@@ -203,10 +203,9 @@ fn read<'a>(
             }
             Some(letter @ ('c' | 'x' | 't' | 'r')) => {
                 if action.is_some_and(|action| action != letter) {
-                    return Err(
-                        "You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option"
-                            .into(),
-                    );
+                    return Err(misused(
+                        "You may not specify more than one '-Acdtrux', '--delete' or  '--test-label' option",
+                    ));
                 }
                 action = Some(letter);
             }
@@ -224,7 +223,8 @@ fn read<'a>(
             Some('X') => plan.exclude.extend(lines(text)?),
             Some(EXCLUDE) => plan.exclude.push(text.trim_end_matches('/').to_owned()),
             Some(STRIP) => {
-                plan.strip = text.parse().map_err(|_| format!("{text}: Invalid number of elements"))?;
+                plan.strip =
+                    text.parse().map_err(|_| misused(format!("{text}: Invalid number of elements")))?;
             }
             Some(NO_RECURSION) => plan.recursive = false,
             Some(MTIME) => {
@@ -233,27 +233,23 @@ fn read<'a>(
                     let day = chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?;
                     Some(day.and_hms_opt(0, 0, 0)?.and_utc().timestamp())
                 };
-                let wrong = || format!("--mtime takes @SECONDS or YYYY-MM-DD here, not '{text}'");
+                let wrong = || misused(format!("--mtime takes @SECONDS or YYYY-MM-DD here, not '{text}'"));
                 plan.mtime = Some(seconds.or_else(date).ok_or_else(wrong)?);
             }
             Some(REMOVE) => plan.remove = true,
-            Some(HELP) => {
-                answer.stdout.extend_from_slice(USAGE.as_bytes());
-                return Ok(None);
-            }
+            Some(HELP) => return Err(Refusal::Told(USAGE)),
             Some(VERSION) => {
-                answer.stdout.extend_from_slice(b"tar (GNU tar) 1.34, as far as it goes here\n");
-                return Ok(None);
+                return Err(Refusal::Told("tar (GNU tar) 1.34, as far as it goes here\n"));
             }
             Some(_) => {}
         }
     }
     let missing = "You must specify one of the '-Acdtrux', '--delete' or '--test-label' options";
-    let action = action.ok_or(missing)?;
+    let action = action.ok_or_else(|| misused(missing))?;
     if auto && action == 'c' {
         plan.packing = Packing::of_name(plan.archive);
     }
-    Ok(Some((action, plan)))
+    Ok((action, plan))
 }
 
 impl Job<'_> {

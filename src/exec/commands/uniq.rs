@@ -1,7 +1,7 @@
 //! `uniq`, as of GNU coreutils 9.1, byte for byte.
 
 use super::input::{input, is_blank, output, records};
-use super::options::{self, HELP, Spec, Takes, VERSION};
+use super::options::{self, DIGIT, HELP, Spec, Takes, VERSION};
 use super::refusal::{Refusal, choice, count};
 use super::{Answer, Call, quote};
 use crate::fs::Errno;
@@ -22,16 +22,7 @@ const SPECS: &[Spec] = &[
     ('z', "zero-terminated", Takes::Nothing),
     ('w', "check-chars", Takes::Argument),
     // How fields were skipped once: `-1`.
-    ('0', "", Takes::Nothing),
-    ('1', "", Takes::Nothing),
-    ('2', "", Takes::Nothing),
-    ('3', "", Takes::Nothing),
-    ('4', "", Takes::Nothing),
-    ('5', "", Takes::Nothing),
-    ('6', "", Takes::Nothing),
-    ('7', "", Takes::Nothing),
-    ('8', "", Takes::Nothing),
-    ('9', "", Takes::Nothing),
+    (DIGIT, "", Takes::Nothing),
     (HELP, "help", Takes::Nothing),
     (VERSION, "version", Takes::Nothing),
 ];

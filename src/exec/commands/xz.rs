@@ -7,20 +7,13 @@ use std::io::{ErrorKind, Read as _, Write as _};
 
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
-use super::options::{self, Given, HELP, Spec, Takes};
+use super::options::{self, DIGIT, Given, HELP, Spec, Takes};
 use super::{Answer, Call};
 use crate::fs::Kind;
 
 const SPECS: &[Spec] = &[
-    ('0', "", Takes::Nothing),
+    (DIGIT, "", Takes::Nothing),
     ('1', "fast", Takes::Nothing),
-    ('2', "", Takes::Nothing),
-    ('3', "", Takes::Nothing),
-    ('4', "", Takes::Nothing),
-    ('5', "", Takes::Nothing),
-    ('6', "", Takes::Nothing),
-    ('7', "", Takes::Nothing),
-    ('8', "", Takes::Nothing),
     ('9', "best", Takes::Nothing),
     ('c', "stdout", Takes::Nothing),
     ('c', "to-stdout", Takes::Nothing),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use bashkit::{BashBuilder, Builtin, BuiltinContext, CPython, ExecResult, Result, async_trait};
 
-use super::result;
+use super::{exported, result};
 use crate::clock;
 use crate::exec::bash::engine::{Scene, Stage};
 use crate::exec::bash::python;
@@ -88,7 +88,6 @@ impl Builtin for Node {
             Err(without) => return Ok(without),
         };
         let cwd = ctx.cwd.to_str().unwrap_or("/").to_owned();
-        let env = ctx.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
         let answer = node::run(
             &Call {
                 files: &scene.files,
@@ -98,7 +97,7 @@ impl Builtin for Node {
                 stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
                 now_ns: clock::wall_ns(),
             },
-            &env,
+            &exported(&ctx),
         );
         place.leave().await;
         Ok(result(answer))

@@ -73,11 +73,7 @@ pub(super) fn changes(old: &Lines<'_>, new: &Lines<'_>, options: &Options<'_>) -
     let algorithm = if minimal { Algorithm::MyersMinimal } else { Algorithm::Myers };
     let mut diff = Diff::compute(algorithm, &input);
     diff.postprocess_no_heuristic(&input);
-    let range = |range: Range<u32>| range.start as usize..range.end as usize;
-    let mut changes: Vec<Change> = diff
-        .hunks()
-        .map(|hunk| Change { old: range(hunk.before), new: range(hunk.after), ignored: false })
-        .collect();
+    let mut changes = in_order(&diff);
     if options.ignore_blank {
         for change in &mut changes {
             let mut lines = old.all[change.old.clone()].iter().chain(&new.all[change.new.clone()]);
@@ -100,6 +96,10 @@ pub(in crate::exec::commands) fn changes_of_git(old: &Lines<'_>, new: &Lines<'_>
         IndentLevel::for_ascii_line(line.iter().copied(), 8)
     };
     diff.postprocess_with_heuristic(&input, IndentHeuristic::new(indent));
+    in_order(&diff)
+}
+
+fn in_order(diff: &Diff) -> Vec<Change> {
     let range = |range: Range<u32>| range.start as usize..range.end as usize;
     diff.hunks()
         .map(|hunk| Change { old: range(hunk.before), new: range(hunk.after), ignored: false })

@@ -75,34 +75,36 @@ impl Git<'_> {
     pub(super) fn branch(&mut self, args: &[String]) -> Done<u8> {
         let args = given::joined(args, &["--contains", "--merged", "--no-merged"]);
         let (given, rest) = given::read("branch", &args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| {
-            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
-        };
         let names = [given.operands.clone(), rest.unwrap_or_default()].concat();
         let repo = self.repo()?;
         let current = match repo.head()? {
             Head::Branch(full) => Some(short_name(&full).to_owned()),
             Head::Detached(_) => None,
         };
-        if has('\u{4}') {
+        if given.has('\u{4}') {
             if let Some(name) = current {
                 self.say(&name);
             }
             return Ok(0);
         }
-        if has('d') || has('D') {
-            return self.delete_branches(&repo, &names, has('D') || has('f'), has('r'), has('q'));
+        if given.has('d') || given.has('D') {
+            return self.delete_branches(
+                &repo,
+                &names,
+                given.has('D') || given.has('f'),
+                given.has('r'),
+                given.has('q'),
+            );
         }
-        if has('m') || has('M') {
+        if given.has('m') || given.has('M') {
             let (old, new) = match (&names[..], &current) {
                 ([new], Some(old)) => (old.clone(), *new),
                 ([old, new], _) => ((*old).to_owned(), *new),
                 _ => return Err(misused("branch", "a new name is needed", SPECS)),
             };
-            return self.rename_branch(&repo, &old, new, has('M') || has('f'));
+            return self.rename_branch(&repo, &old, new, given.has('M') || given.has('f'));
         }
-        if let Some(followed) = value('u') {
+        if let Some(followed) = given.value('u') {
             let branch = names.first().map(|name| (*name).to_owned()).or(current);
             let branch = branch.ok_or_else(|| {
                 fatal("could not set upstream of HEAD when it does not point to any branch")
@@ -117,7 +119,7 @@ impl Git<'_> {
             self.say(&format!("branch '{branch}' set up to track '{}'.", short_name(&full)));
             return Ok(0);
         }
-        if has('\u{3}') {
+        if given.has('\u{3}') {
             let branch = names.first().map(|name| (*name).to_owned()).or(current).unwrap_or_default();
             let path = repo.path("config");
             let mut text = String::from_utf8_lossy(&repo.file(&path)?.unwrap_or_default()).into_owned();
@@ -133,23 +135,23 @@ impl Git<'_> {
             repo.put(&path, text.as_bytes())?;
             return Ok(0);
         }
-        let lists = has('l')
-            || has('a')
-            || has('r')
-            || has('v')
-            || has('\u{5}')
-            || has('\u{6}')
-            || has('\u{7}')
-            || has('\u{8}');
+        let lists = given.has('l')
+            || given.has('a')
+            || given.has('r')
+            || given.has('v')
+            || given.has('\u{5}')
+            || given.has('\u{6}')
+            || given.has('\u{7}')
+            || given.has('\u{8}');
         if names.is_empty() || lists {
-            let asked = |letter: char| has(letter).then(|| value(letter).unwrap_or("HEAD"));
+            let asked = |letter: char| given.has(letter).then(|| given.value(letter).unwrap_or("HEAD"));
             let filters = [asked('\u{5}'), asked('\u{6}'), asked('\u{7}')];
             return self.list_branches(
                 &repo,
                 &names,
-                (has('a'), has('r'), has('v')),
+                (given.has('a'), given.has('r'), given.has('v')),
                 filters,
-                value('\u{8}'),
+                given.value('\u{8}'),
             );
         }
         let start = match names[..] {
@@ -157,7 +159,7 @@ impl Git<'_> {
             [_, start] => start,
             _ => return Err(misused("branch", "too many arguments", SPECS)),
         };
-        self.make_branch(&repo, names[0], start, has('f'), has('\u{e}'))?;
+        self.make_branch(&repo, names[0], start, given.has('f'), given.has('\u{e}'))?;
         Ok(0)
     }
 

@@ -24,9 +24,8 @@ impl Git<'_> {
     /// `git clean`.
     pub(super) fn clean(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("clean", args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let repo = self.work_repo()?;
-        if !has('f') && !has('n') && repo.config.is("clean.requireforce") != Some(false) {
+        if !given.has('f') && !given.has('n') && repo.config.is("clean.requireforce") != Some(false) {
             return Err(fatal("clean.requireForce is true and -f not given: refusing to clean"));
         }
         let dir = self.dir_in(&repo);
@@ -41,20 +40,20 @@ impl Git<'_> {
             repo: &repo,
             index: &index,
             spec: &spec,
-            dirs: has('d'),
+            dirs: given.has('d'),
             // What is meant: unknown files, ignored ones, or both.
-            kinds: (!has('X'), has('x') || has('X')),
+            kinds: (!given.has('X'), given.has('x') || given.has('X')),
             doomed: Vec::new(),
         };
         clean.gather("")?;
         let mut doomed = clean.doomed;
         doomed.sort();
-        let word = if has('n') { "Would remove" } else { "Removing" };
+        let word = if given.has('n') { "Would remove" } else { "Removing" };
         for path in doomed {
-            if !has('q') {
+            if !given.has('q') {
                 self.say(&format!("{word} {}", quoted(&repo, &relative(&path, &dir))));
             }
-            if !has('n') {
+            if !given.has('n') {
                 let full = repo.full(path.trim_end_matches('/'));
                 self.call.files.remove_all(&full).map_err(at(&path))?;
             }

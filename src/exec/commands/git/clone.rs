@@ -40,10 +40,6 @@ impl<'a> Git<'a> {
     /// `git clone`.
     pub(super) async fn clone_repo(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("clone", args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| {
-            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
-        };
         let operands = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let (url, dir) = match operands[..] {
             [url] => (url, None),
@@ -55,7 +51,7 @@ impl<'a> Git<'a> {
             Place::Http(url) => url,
             Place::Path(path) => path,
         };
-        let bare = has('\u{7}');
+        let bare = given.has('\u{7}');
         let name = match dir {
             Some(dir) => dir,
             None => {
@@ -73,19 +69,20 @@ impl<'a> Git<'a> {
                 "destination path '{name}' already exists and is not an empty directory."
             )));
         }
-        if !has('q') {
+        if !given.has('q') {
             let what = if bare { "bare repository " } else { "" };
             self.say_error(&format!("Cloning into {what}'{name}'..."));
         }
-        let remote = value('o').unwrap_or("origin");
+        let remote = given.value('o').unwrap_or("origin");
         let wish = Wish {
-            tags: if has('\u{6}') { Tags::None } else { Tags::Fitting },
+            tags: if given.has('\u{6}') { Tags::None } else { Tags::Fitting },
             quiet: true,
-            depth: value('\u{3}').map(depth).transpose()?,
+            depth: given.value('\u{3}').map(depth).transpose()?,
             ..Wish::default()
         };
-        let single = (has('\u{4}') || wish.depth.is_some()) && !has('\u{5}');
-        let made = self.clone_to(&path, &url, remote, value('b'), bare, single, has('n'), wish).await;
+        let single = (given.has('\u{4}') || wish.depth.is_some()) && !given.has('\u{5}');
+        let made =
+            self.clone_to(&path, &url, remote, given.value('b'), bare, single, given.has('n'), wish).await;
         if made.is_err() {
             // Nothing half made stays; a folder that was there does.
             if there.is_ok() {

@@ -13,8 +13,8 @@ use super::refs::{Head, short_name};
 use super::repo::Repo;
 use super::trees::{compare_trees, flatten_commit};
 use super::{Git, absolute, patch};
-use crate::exec::commands::options::Spec;
 use crate::exec::commands::options::Takes::{Argument, Nothing};
+use crate::exec::commands::options::{Given, Spec};
 
 const SPECS: &[Spec] = &[
     ('m', "message", Argument),
@@ -70,12 +70,8 @@ impl Git<'_> {
     /// `git commit`.
     pub(super) fn commit(&mut self, args: &[String]) -> Done<u8> {
         let (given, rest) = given::read("commit", args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| {
-            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
-        };
         let repo = self.work_repo()?;
-        let amend = has('\u{3}');
+        let amend = given.has('\u{3}');
         let head = repo.head_commit()?;
         let old = match head {
             Some(oid) => Some(repo.whole_commit(&oid)?),
@@ -84,11 +80,11 @@ impl Git<'_> {
         };
         let mut index = Index::read(&repo)?;
         let paths = [given.operands.clone(), rest.unwrap_or_default()].concat();
-        if has('a') && !paths.is_empty() {
+        if given.has('a') && !paths.is_empty() {
             return Err(fatal(format!("paths '{} ...' with -a does not make sense", paths[0])));
         }
         if let Some(path) = index.unmerged().first()
-            && !has('a')
+            && !given.has('a')
         {
             return Err(Failed {
                 exit: 128,
@@ -99,7 +95,7 @@ impl Git<'_> {
         }
         let spec = Pathspec::new(&repo, &self.cwd, &paths)?;
         let mut next = index.clone();
-        if has('a') || !paths.is_empty() {
+        if given.has('a') || !paths.is_empty() {
             if let Some(missing) = spec.unmatched(index.paths().iter().map(String::as_str)) {
                 return Err(error(format!("pathspec '{missing}' did not match any file(s) known to git")));
             }
@@ -130,7 +126,7 @@ impl Git<'_> {
             }
         }
         // Asked before anything is stored, as git does.
-        let author = self.author(&repo, amend.then_some(old.as_ref()).flatten(), &given.options)?;
+        let author = self.author(&repo, amend.then_some(old.as_ref()).flatten(), &given)?;
         let committer = self.ident(&repo, "COMMITTER")?;
         let tree = next.write_tree(&repo)?;
         let (parents, before) = match &old {
@@ -144,7 +140,7 @@ impl Git<'_> {
         };
         let empty = before.map_or_else(|| next.flat().is_empty(), |before| before == tree);
         if empty
-            && !has('\u{5}')
+            && !given.has('\u{5}')
             && parents.len() < 2
             && !(amend && old.as_ref().is_some_and(|old| old.tree == tree))
         {
@@ -153,8 +149,8 @@ impl Git<'_> {
             self.answer.stdout.extend_from_slice(text.as_bytes());
             return Ok(1);
         }
-        let mut message = self.message(&repo, &given.options, old.as_ref().filter(|_| amend))?;
-        if has('s') {
+        let mut message = self.message(&repo, &given, old.as_ref().filter(|_| amend))?;
+        if given.has('s') {
             let line = format!("Signed-off-by: {} <{}>", committer.name, committer.mail);
             if !message.lines().any(|own| own == line) {
                 let gap = if message.trim_end().lines().last().is_some_and(|last| last.contains("-by: ")) {
@@ -165,34 +161,27 @@ impl Git<'_> {
                 message += &format!("{gap}{line}\n");
             }
         }
-        if message.is_empty() && !has('\u{6}') {
+        if message.is_empty() && !given.has('\u{6}') {
             return Err(Failed { exit: 1, message: "Aborting commit due to empty commit message.".into() });
         }
         let commit = Commit { tree, parents, author, committer, message };
         let oid = repo.write(Kind::Commit, &commit.write())?;
         repo.update("HEAD", &oid)?;
         index.write(&repo)?;
-        if !has('q') {
-            let dated = amend || value('\u{8}').is_some();
+        if !given.has('q') {
+            let dated = amend || given.value('\u{8}').is_some();
             self.summarize(&repo, &oid, &commit, dated)?;
         }
         Ok(0)
     }
 
-    fn author(
-        &self,
-        repo: &Repo<'_>,
-        amended: Option<&Commit>,
-        options: &[(char, Option<&str>)],
-    ) -> Done<Ident> {
-        let value =
-            |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
-        let mut author = match (amended, value('\u{7}')) {
-            (Some(old), _) if !options.iter().any(|(own, _)| *own == '\u{e}') => old.author.clone(),
+    fn author(&self, repo: &Repo<'_>, amended: Option<&Commit>, given: &Given<'_>) -> Done<Ident> {
+        let mut author = match (amended, given.value('\u{7}')) {
+            (Some(old), _) if !given.has('\u{e}') => old.author.clone(),
             (_, Some(_)) => Ident { when: self.ident(repo, "COMMITTER")?.when, ..Ident::default() },
             _ => self.ident(repo, "AUTHOR")?,
         };
-        if let Some(text) = value('\u{7}') {
+        if let Some(text) = given.value('\u{7}') {
             let parsed = Ident::parse(text);
             if !text.contains('<') || parsed.name.is_empty() {
                 return Err(fatal(format!(
@@ -206,32 +195,24 @@ impl Git<'_> {
             }
             (author.name, author.mail) = (parsed.name, parsed.mail);
         }
-        if let Some(date) = value('\u{8}') {
+        if let Some(date) = given.value('\u{8}') {
             author.when = When::read(date, self.now())?;
         }
         Ok(author)
     }
 
-    fn message(
-        &self,
-        repo: &Repo<'_>,
-        options: &[(char, Option<&str>)],
-        amended: Option<&Commit>,
-    ) -> Done<String> {
-        let parts: Vec<&str> =
-            options.iter().filter(|(own, _)| *own == 'm').filter_map(|(_, value)| *value).collect();
-        let value =
-            |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
-        if !parts.is_empty() && value('F').is_some() {
+    fn message(&self, repo: &Repo<'_>, given: &Given<'_>, amended: Option<&Commit>) -> Done<String> {
+        let parts: Vec<&str> = given.values('m').collect();
+        if !parts.is_empty() && given.value('F').is_some() {
             return Err(misused("commit", "options '-m' and '-F' cannot be used together", SPECS));
         }
         if !parts.is_empty() {
             return Ok(cleaned(&parts.join("\n\n")));
         }
-        if let Some(file) = value('F') {
+        if let Some(file) = given.value('F') {
             return Ok(cleaned(&self.message_file(file)?));
         }
-        if let Some(name) = value('C') {
+        if let Some(name) = given.value('C') {
             return Ok(repo.commit(&super::revision::commit(repo, name)?)?.message);
         }
         match amended {

@@ -29,13 +29,9 @@ impl Git<'_> {
     /// `git describe`.
     pub(super) fn describe(&mut self, args: &[String]) -> Done<u8> {
         let (given, _) = given::read("describe", args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| {
-            given.options.iter().rev().find(|(own, _)| *own == letter).map(|(_, value)| *value)
-        };
         let repo = self.repo()?;
         let commit = revision::commit(&repo, given.operands.first().copied().unwrap_or("HEAD"))?;
-        let least = value('\u{6}').flatten().map(number).transpose()?;
+        let least = given.value('\u{6}').map(number).transpose()?;
         let short = |oid: &Oid| match least {
             Some(least) => repo.short_of(oid, least),
             None => repo.short(oid),
@@ -43,7 +39,7 @@ impl Git<'_> {
         let mut tags: Vec<(Oid, bool, String)> = Vec::new();
         for (full, oid) in repo.refs("refs/tags/")? {
             let heavy = repo.read(&oid)?.kind == Kind::Tag;
-            if let (Ok(of), true) = (repo.peel(&oid, Some(Kind::Commit)), heavy || has('\u{3}')) {
+            if let (Ok(of), true) = (repo.peel(&oid, Some(Kind::Commit)), heavy || given.has('\u{3}')) {
                 tags.push((of, heavy, short_name(&full).to_owned()));
             }
         }
@@ -65,13 +61,13 @@ impl Git<'_> {
             }
         }
         let mut text = match best {
-            Some((0, _, name)) if !has('\u{5}') => name,
-            Some((apart, _, name)) if !has('\u{7}') || apart == 0 => match least {
+            Some((0, _, name)) if !given.has('\u{5}') => name,
+            Some((apart, _, name)) if !given.has('\u{7}') || apart == 0 => match least {
                 Some(0) => name,
                 _ => format!("{name}-{apart}-g{}", short(&commit)?),
             },
             Some(_) => return Err(fatal(format!("no tag exactly matches '{commit}'"))),
-            None if has('\u{4}') => short(&commit)?,
+            None if given.has('\u{4}') => short(&commit)?,
             None => {
                 return Err(Failed {
                     exit: 128,
@@ -79,12 +75,12 @@ impl Git<'_> {
                 });
             }
         };
-        if let Some(mark) = value('\u{8}') {
+        if given.has('\u{8}') {
             let mut index = Index::read(&repo)?;
             let head = flatten_commit(&repo, repo.head_commit()?.as_ref())?;
             let (changed, _) = repo.unstaged(&mut index, &Pathspec::default())?;
             if !changed.is_empty() || !compare(&head, &index.flat()).is_empty() {
-                text += mark.unwrap_or("-dirty");
+                text += given.value('\u{8}').unwrap_or("-dirty");
             }
         }
         self.say(&text);

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use regex::bytes::Regex;
+
 use super::failed::{Done, error, fatal};
 use super::given::{self, number};
 use super::ident::When;
@@ -14,9 +16,9 @@ use super::repo::Repo;
 use super::revision;
 use super::walk::{Way, is_behind, merge_bases, walk};
 use super::{Git, left_out};
-use crate::exec::commands::absolute;
 use crate::exec::commands::options::Spec;
 use crate::exec::commands::options::Takes::{Argument, Nothing, Optional};
+use crate::exec::commands::{absolute, basic_regex};
 
 const WALK: &[Spec] = &[
     ('n', "max-count", Argument),
@@ -52,9 +54,9 @@ struct Choice {
     most: Option<usize>,
     skip: usize,
     reverse: bool,
-    authors: Vec<regex::Regex>,
-    committers: Vec<regex::Regex>,
-    words: Vec<regex::Regex>,
+    authors: Vec<Regex>,
+    committers: Vec<Regex>,
+    words: Vec<Regex>,
     since: Option<i64>,
     until: Option<i64>,
     merges: Option<bool>,
@@ -65,9 +67,9 @@ struct Choice {
 impl Choice {
     fn takes(&self, commit: &Commit) -> bool {
         let when = commit.committer.when.seconds;
-        let by = |ident: &super::ident::Ident, patterns: &[regex::Regex]| {
+        let by = |ident: &super::ident::Ident, patterns: &[Regex]| {
             let text = format!("{} <{}>", ident.name, ident.mail);
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern.is_match(&text))
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern.is_match(text.as_bytes()))
         };
         self.since.is_none_or(|since| when >= since)
             && self.until.is_none_or(|until| when <= until)
@@ -75,7 +77,10 @@ impl Choice {
             && by(&commit.author, &self.authors)
             && by(&commit.committer, &self.committers)
             && (self.words.is_empty()
-                || self.words.iter().any(|word| commit.message.lines().any(|line| word.is_match(line))))
+                || self
+                    .words
+                    .iter()
+                    .any(|word| commit.message.lines().any(|line| word.is_match(line.as_bytes()))))
     }
 
     /// All commits that are meant, in the order in which they are shown.
@@ -101,31 +106,9 @@ impl Choice {
     }
 }
 
-/// A basic regular expression, as `--grep` takes it. Signs that are special in an extended
-/// one alone stand for themselves.
-fn pattern(text: &str, ignore_case: bool) -> Done<regex::Regex> {
-    let mut made = String::new();
-    let mut escaped = false;
-    for c in text.chars() {
-        match (escaped, c) {
-            (false, '\\') => escaped = true,
-            (false, '(' | ')' | '{' | '}' | '+' | '?' | '|') => made.extend(['\\', c]),
-            (false, c) => made.push(c),
-            (true, '(' | ')' | '{' | '}' | '+' | '?' | '|') => {
-                made.push(c);
-                escaped = false;
-            }
-            (true, c) => {
-                made.extend(['\\', c]);
-                escaped = false;
-            }
-        }
-    }
-    regex::RegexBuilder::new(&made)
-        .case_insensitive(ignore_case)
-        .size_limit(1 << 20)
-        .build()
-        .map_err(|_| fatal(format!("invalid regular expression: {text}")))
+/// As `--grep` and `--author` take it.
+fn pattern(text: &str, ignore_case: bool) -> Done<Regex> {
+    basic_regex::compile(text, ignore_case).map_err(|_| fatal(format!("invalid regular expression: {text}")))
 }
 
 /// `-5` is `-n5`.
@@ -414,12 +397,11 @@ impl Git<'_> {
         let repo = self.repo()?;
         let [a, b] = given.operands[..] else { return Err(error("two commits are needed")) };
         let (a, b) = (revision::commit(&repo, a)?, revision::commit(&repo, b)?);
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        if has('\u{3}') {
+        if given.has('\u{3}') {
             return Ok(u8::from(!is_behind(&repo, &a, &b)?));
         }
         let bases = merge_bases(&repo, &a, &b)?;
-        for base in bases.iter().take(if has('a') { usize::MAX } else { 1 }) {
+        for base in bases.iter().take(if given.has('a') { usize::MAX } else { 1 }) {
             self.say(&base.to_string());
         }
         Ok(u8::from(bases.is_empty()))

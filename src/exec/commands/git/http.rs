@@ -75,7 +75,7 @@ impl Git<'_> {
         if let Some(user) = user {
             headers.push(("Authorization".into(), fetch::basic(user)));
         }
-        let global = self.config_of("/dev/null").unwrap_or_default();
+        let global = self.config_of(None).unwrap_or_default();
         let config = repo.map_or(&global, |repo| &repo.config);
         for line in config.all("http.extraheader") {
             if let Some((name, value)) = line.split_once(':') {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::failed::{Done, fatal};
 use super::http::Offer;
-use super::object::{Commit, DIR, Kind, MODULE, Tag, parse_tree};
+use super::object::{DIR, Kind, MODULE, Tag, parse_tree};
 use super::oid::Oid;
 use super::pack::Writer;
 use super::refs::Head;
@@ -56,8 +56,8 @@ pub(super) fn pack(repo: &Repo<'_>, wants: &[Oid], haves: &[Oid]) -> Done<(Vec<u
         writer.add(object.kind, &object.data)?;
         match object.kind {
             Kind::Commit => {
-                let commit = Commit::parse(&object.data)?;
-                for parent in repo.commit(&oid)?.parents {
+                let commit = repo.commit(&oid)?;
+                for parent in commit.parents {
                     if behind.contains(&parent) {
                         mark(repo, &repo.commit(&parent)?.tree, &mut seen)?;
                     } else {

@@ -27,16 +27,9 @@ impl Git<'_> {
     pub(super) fn pick(&mut self, args: &[String], back: bool) -> Done<u8> {
         let name = if back { "revert" } else { "cherry-pick" };
         let (given, behind) = given::read(name, args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let mainline = given
-            .options
-            .iter()
-            .rev()
-            .find(|(own, _)| *own == 'm')
-            .and_then(|(_, value)| *value)
-            .map(given::number);
+        let mainline = given.value('m').map(given::number);
         let mainline = mainline.transpose()?;
-        if has('\u{5}') {
+        if given.has('\u{5}') {
             return Err(Failed {
                 exit: 128,
                 message: format!("error: no cherry-pick or revert in progress\nfatal: {name} failed"),
@@ -56,7 +49,7 @@ impl Git<'_> {
             oids.push(repo.peel(&oid, Some(Kind::Commit))?);
         }
         for oid in oids {
-            self.pick_one(&repo, &oid, mainline, back, (has('x'), has('n'), has('\u{4}')))?;
+            self.pick_one(&repo, &oid, mainline, back, (given.has('x'), given.has('n'), given.has('\u{4}')))?;
         }
         Ok(0)
     }

@@ -11,8 +11,8 @@ use super::refs::short_name;
 use super::repo::Repo;
 use super::shown::{quoted, relative};
 use super::{Git, absolute, revision};
-use crate::exec::commands::options::Spec;
 use crate::exec::commands::options::Takes::{Argument, Nothing};
+use crate::exec::commands::options::{Given, Spec};
 
 const LS_FILES: &[Spec] = &[
     ('c', "cached", Nothing),
@@ -43,7 +43,6 @@ impl Git<'_> {
     /// `git ls-files`.
     pub(super) fn ls_files(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("ls-files", args, LS_FILES)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let paths = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let repo = self.repo()?;
         let dir = self.dir_in(&repo);
@@ -51,39 +50,39 @@ impl Git<'_> {
         let wanted = if paths.is_empty() && !dir.is_empty() { &here[..] } else { &paths[..] };
         let spec = Pathspec::new(&repo, &self.cwd, wanted)?;
         let mut index = Index::read(&repo)?;
-        if has('\u{4}')
+        if given.has('\u{4}')
             && let Some(missing) = spec.unmatched(index.paths().iter().map(String::as_str))
         {
             return Err(error(format!(
                 "pathspec '{missing}' did not match any file(s) known to git\nDid you forget to 'git add'?"
             )));
         }
-        let end = if has('z') { '\0' } else { '\n' };
+        let end = if given.has('z') { '\0' } else { '\n' };
         let name = |path: &str| {
-            let shown = if has('\u{5}') { path.to_owned() } else { relative(path, &dir) };
-            if has('z') { shown } else { quoted(&repo, &shown) }
+            let shown = if given.has('\u{5}') { path.to_owned() } else { relative(path, &dir) };
+            if given.has('z') { shown } else { quoted(&repo, &shown) }
         };
         let mut lines: Vec<String> = Vec::new();
-        if has('o') {
-            let mut found = repo.untracked(&index, &spec, self.home(), true, has('i'))?;
-            if !has('\u{3}') && !has('i') {
+        if given.has('o') {
+            let mut found = repo.untracked(&index, &spec, self.home(), true, given.has('i'))?;
+            if !given.has('\u{3}') && !given.has('i') {
                 found.extend(repo.untracked(&index, &spec, self.home(), true, true)?);
                 found.sort();
             }
             lines.extend(found.iter().map(|path| name(path)));
         }
-        if has('s') || has('u') {
+        if given.has('s') || given.has('u') {
             for ((path, stage), entry) in index.entries.iter().filter(|((path, _), _)| spec.matches(path)) {
-                if !has('u') || *stage > 0 {
+                if !given.has('u') || *stage > 0 {
                     lines.push(format!("{:06o} {} {stage}\t{}", entry.mode, entry.oid, name(path)));
                 }
             }
-        } else if has('c') || !(has('o') || has('d') || has('m')) {
+        } else if given.has('c') || !(given.has('o') || given.has('d') || given.has('m')) {
             lines.extend(Repo::meant(&index, &spec).iter().map(|path| name(path)));
         }
-        if has('d') || has('m') {
+        if given.has('d') || given.has('m') {
             for change in repo.unstaged(&mut index, &spec)?.0 {
-                if has('m') || change.new.is_none() {
+                if given.has('m') || change.new.is_none() {
                     lines.push(name(&change.path));
                 }
             }
@@ -96,7 +95,6 @@ impl Git<'_> {
     /// `git ls-tree`.
     pub(super) fn ls_tree(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("ls-tree", args, LS_TREE)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let words = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let repo = self.repo()?;
         let Some((name, paths)) = words.split_first() else {
@@ -107,7 +105,7 @@ impl Git<'_> {
         let tree = repo.peel(&oid, Some(Kind::Tree))?;
         let mut out = String::new();
         let wanted: Vec<&str> = paths.iter().map(|path| path.trim_start_matches("./")).collect();
-        self.tree_lines(&repo, &tree, "", &wanted, &has, &mut out)?;
+        self.tree_lines(&repo, &tree, "", &wanted, &given, &mut out)?;
         self.answer.stdout.extend_from_slice(out.as_bytes());
         Ok(0)
     }
@@ -118,7 +116,7 @@ impl Git<'_> {
         tree: &Oid,
         prefix: &str,
         wanted: &[&str],
-        has: &dyn Fn(char) -> bool,
+        given: &Given<'_>,
         out: &mut String,
     ) -> Done {
         repo.go_on()?;
@@ -136,18 +134,18 @@ impl Git<'_> {
             let meant = wanted.is_empty() || inside || wanted.contains(&path.as_str());
             let above =
                 wanted.iter().any(|want| want.strip_prefix(&path).is_some_and(|rest| rest.starts_with('/')));
-            let deeper = is_dir && (above || has('r') && meant);
-            if meant && (!deeper || has('t')) && (!has('d') || is_dir) {
-                let shown = if has('z') { path.clone() } else { quoted(repo, &path) };
-                let end = if has('z') { '\0' } else { '\n' };
+            let deeper = is_dir && (above || given.has('r') && meant);
+            if meant && (!deeper || given.has('t')) && (!given.has('d') || is_dir) {
+                let shown = if given.has('z') { path.clone() } else { quoted(repo, &path) };
+                let end = if given.has('z') { '\0' } else { '\n' };
                 let kind = match entry.mode {
                     DIR => "tree",
                     super::object::MODULE => "commit",
                     _ => "blob",
                 };
-                *out += &if has('\u{3}') {
+                *out += &if given.has('\u{3}') {
                     format!("{shown}{end}")
-                } else if has('l') {
+                } else if given.has('l') {
                     let size =
                         if kind == "blob" { repo.blob(&entry.oid)?.len().to_string() } else { "-".into() };
                     format!("{:06o} {kind} {} {size:>7}\t{shown}{end}", entry.mode, entry.oid)
@@ -156,7 +154,7 @@ impl Git<'_> {
                 };
             }
             if deeper {
-                self.tree_lines(repo, &entry.oid, &format!("{path}/"), wanted, has, out)?;
+                self.tree_lines(repo, &entry.oid, &format!("{path}/"), wanted, given, out)?;
             }
         }
         Ok(())
@@ -173,9 +171,8 @@ impl Git<'_> {
             ('\u{4}', "batch-check", Nothing),
         ];
         let (given, _) = given::read("cat-file", args, &specs)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let repo = self.repo()?;
-        if has('\u{3}') || has('\u{4}') {
+        if given.has('\u{3}') || given.has('\u{4}') {
             let text = String::from_utf8_lossy(self.call.stdin).into_owned();
             for line in text.lines() {
                 let found =
@@ -185,7 +182,7 @@ impl Git<'_> {
                     continue;
                 };
                 self.say(&format!("{oid} {} {}", object.kind.name(), object.data.len()));
-                if has('\u{3}') {
+                if given.has('\u{3}') {
                     self.answer.stdout.extend_from_slice(&object.data);
                     self.answer.stdout.push(b'\n');
                 }
@@ -201,19 +198,19 @@ impl Git<'_> {
             _ => return Err(misused("cat-file", "an object is needed", &specs)),
         };
         let found = revision::find(&repo, name)?;
-        if has('e') {
+        if given.has('e') {
             return Ok(u8::from(!found.map_or(Ok(false), |oid| repo.has(&oid))?));
         }
         let oid = found.ok_or_else(|| fatal(format!("Not a valid object name {name}")))?;
         let oid = kind.map_or(Ok(oid), |kind| repo.peel(&oid, Some(kind)))?;
         let object = repo.read(&oid)?;
-        if has('t') {
+        if given.has('t') {
             self.say(object.kind.name());
-        } else if has('s') {
+        } else if given.has('s') {
             self.say(&object.data.len().to_string());
-        } else if has('p') && object.kind == Kind::Tree {
+        } else if given.has('p') && object.kind == Kind::Tree {
             let mut out = String::new();
-            self.tree_lines(&repo, &oid, "", &[], &|_| false, &mut out)?;
+            self.tree_lines(&repo, &oid, "", &[], &Given::default(), &mut out)?;
             self.answer.stdout.extend_from_slice(out.as_bytes());
         } else {
             self.answer.stdout.extend_from_slice(&object.data);
@@ -225,20 +222,13 @@ impl Git<'_> {
     pub(super) fn hash_object(&mut self, args: &[String]) -> Done<u8> {
         let specs = [('w', "", Nothing), ('t', "", Argument), ('\u{3}', "stdin", Nothing)];
         let (given, behind) = given::read("hash-object", args, &specs)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let name = given
-            .options
-            .iter()
-            .rev()
-            .find(|(own, _)| *own == 't')
-            .and_then(|(_, value)| *value)
-            .unwrap_or("blob");
+        let name = given.value('t').unwrap_or("blob");
         let kind = Kind::parse(name).ok_or_else(|| fatal(format!("invalid object type \"{name}\"")))?;
         let mut contents = Vec::new();
-        if has('\u{3}') {
+        if given.has('\u{3}') {
             contents.push(bytes::Bytes::copy_from_slice(self.call.stdin));
         }
-        for path in [given.operands, behind.unwrap_or_default()].concat() {
+        for path in [given.operands.clone(), behind.unwrap_or_default()].concat() {
             let read = self.call.files.read(&absolute(&self.cwd, path));
             contents
                 .push(read.map_err(|errno| fatal(format!("could not open '{path}' for reading: {errno}")))?);
@@ -251,7 +241,7 @@ impl Git<'_> {
                 Kind::Tag => super::object::Tag::parse(&data).map(drop)?,
                 Kind::Blob => {}
             }
-            let oid = if has('w') { self.repo()?.write(kind, &data)? } else { Oid::of(kind, &data) };
+            let oid = if given.has('w') { self.repo()?.write(kind, &data)? } else { Oid::of(kind, &data) };
             self.say(&oid.to_string());
         }
         Ok(0)
@@ -271,11 +261,10 @@ impl Git<'_> {
         let specs = [('q', "quiet", Nothing), ('\u{3}', "short", Nothing)];
         let (given, _) = given::read("symbolic-ref", args, &specs)?;
         let repo = self.repo()?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         match given.operands[..] {
             [name] => match repo.symbolic(name)? {
-                Some(full) => self.say(if has('\u{3}') { short_name(&full) } else { &full }),
-                None if has('q') => return Ok(1),
+                Some(full) => self.say(if given.has('\u{3}') { short_name(&full) } else { &full }),
+                None if given.has('q') => return Ok(1),
                 None => return Err(fatal(format!("ref {name} is not a symbolic ref"))),
             },
             [name, full]
@@ -303,26 +292,25 @@ impl Git<'_> {
             ('\u{6}', "head", Nothing),
         ];
         let (given, behind) = given::read("show-ref", args, &specs)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let names = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let repo = self.repo()?;
         let mut found: Vec<(String, Oid)> = Vec::new();
-        if has('\u{5}') {
+        if given.has('\u{5}') {
             for name in &names {
                 match repo.resolve(name)? {
                     Some(oid) => found.push(((*name).to_owned(), oid)),
-                    None if has('q') => return Ok(1),
+                    None if given.has('q') => return Ok(1),
                     None => return Err(fatal(format!("'{name}' - not a valid ref"))),
                 }
             }
         } else {
-            if has('\u{6}') {
+            if given.has('\u{6}') {
                 found.extend(repo.head_commit()?.map(|oid| ("HEAD".to_owned(), oid)));
             }
             let kinds = |name: &str| {
-                !(has('\u{3}') || has('\u{4}'))
-                    || has('\u{3}') && name.starts_with("refs/heads/")
-                    || has('\u{4}') && name.starts_with("refs/tags/")
+                !(given.has('\u{3}') || given.has('\u{4}'))
+                    || given.has('\u{3}') && name.starts_with("refs/heads/")
+                    || given.has('\u{4}') && name.starts_with("refs/tags/")
             };
             let ends = |name: &str| {
                 names.is_empty() || names.iter().any(|end| name == *end || name.ends_with(&format!("/{end}")))
@@ -330,10 +318,10 @@ impl Git<'_> {
             found.extend(repo.refs("refs/")?.into_iter().filter(|(name, _)| kinds(name) && ends(name)));
         }
         for (name, oid) in &found {
-            if !has('q') {
-                self.say(&if has('s') { oid.to_string() } else { format!("{oid} {name}") });
+            if !given.has('q') {
+                self.say(&if given.has('s') { oid.to_string() } else { format!("{oid} {name}") });
                 let peeled = repo.peel(oid, None)?;
-                if has('d') && peeled != *oid {
+                if given.has('d') && peeled != *oid {
                     self.say(&format!("{peeled} {name}^{{}}"));
                 }
             }
@@ -364,7 +352,7 @@ impl Git<'_> {
         let specs = [('d', "", Nothing), ('m', "", Argument)];
         let (given, _) = given::read("update-ref", args, &specs)?;
         let repo = self.repo()?;
-        let delete = given.options.iter().any(|(own, _)| *own == 'd');
+        let delete = given.has('d');
         match given.operands[..] {
             [name] if delete => repo.delete(name)?,
             [name, new] if !delete => {

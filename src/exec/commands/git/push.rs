@@ -43,7 +43,6 @@ impl Git<'_> {
     /// `git push`.
     pub(super) async fn push(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("push", args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let repo = self.repo()?;
         let operands = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let remote = operands.first().map_or_else(|| default_remote(&repo), |name| (*name).to_owned());
@@ -57,24 +56,24 @@ impl Git<'_> {
             ));
         }
         let mut specs: Vec<String> = operands.iter().skip(1).map(|spec| (*spec).to_owned()).collect();
-        if has('d') {
+        if given.has('d') {
             specs.iter_mut().for_each(|spec| *spec = format!(":{spec}"));
         }
         let prefixes = [('\u{3}', "refs/heads/"), ('\u{4}', "refs/tags/")];
-        for (_, prefix) in prefixes.into_iter().filter(|(letter, _)| has(*letter)) {
+        for (_, prefix) in prefixes.into_iter().filter(|(letter, _)| given.has(*letter)) {
             specs.extend(repo.refs(prefix)?.keys().map(|name| format!("{name}:{name}")));
         }
-        if specs.is_empty() && !has('\u{4}') && !has('\u{3}') {
-            specs.push(simple(&repo, &remote, has('u'))?);
+        if specs.is_empty() && !given.has('\u{4}') && !given.has('\u{3}') {
+            specs.push(simple(&repo, &remote, given.has('u'))?);
         }
         let offer = self.offer(Some(&repo), &url, "git-receive-pack").await?;
         let mut updates = Vec::new();
         for spec in &specs {
-            updates.push(update(&repo, &offer, spec, has('f') || has('\u{5}'))?);
+            updates.push(update(&repo, &offer, spec, given.has('f') || given.has('\u{5}'))?);
         }
         for change in &mut updates {
             change.refused = refusal(&repo, change)?;
-            if has('\u{5}') && change.refused.is_none() && !has('f') {
+            if given.has('\u{5}') && change.refused.is_none() && !given.has('f') {
                 // Only if it is still what was seen there last.
                 let seen = repo.resolve(&format!("refs/remotes/{remote}/{}", short_name(&change.theirs)))?;
                 if change.old != seen.unwrap_or(Oid::NULL) {
@@ -87,15 +86,15 @@ impl Git<'_> {
             .filter(|change| change.refused.is_none() && change.old != change.new)
             .map(|change| (change.theirs.clone(), change.old, change.new))
             .collect();
-        if !sent.is_empty() && !has('n') {
+        if !sent.is_empty() && !given.has('n') {
             for (name, why) in self.send(&repo, &url, &offer, &sent).await? {
                 if let Some(change) = updates.iter_mut().find(|change| change.theirs == name) {
                     change.refused = Some(format!("[remote rejected] ({why})"));
                 }
             }
         }
-        let failed = self.tell(&repo, &url, &updates, has('q'))?;
-        for change in updates.iter().filter(|change| change.refused.is_none() && !has('n')) {
+        let failed = self.tell(&repo, &url, &updates, given.has('q'))?;
+        for change in updates.iter().filter(|change| change.refused.is_none() && !given.has('n')) {
             if let Some(branch) = change.theirs.strip_prefix("refs/heads/")
                 && !repo.config.all(&format!("remote.{remote}.fetch")).is_empty()
             {
@@ -105,7 +104,7 @@ impl Git<'_> {
                 } else {
                     repo.update(&ours, &change.new)?;
                 }
-                if let (true, Some(local)) = (has('u'), change.from.strip_prefix("refs/heads/")) {
+                if let (true, Some(local)) = (given.has('u'), change.from.strip_prefix("refs/heads/")) {
                     super::branch::set_config(&repo, &format!("branch.{local}.remote"), &remote)?;
                     super::branch::set_config(&repo, &format!("branch.{local}.merge"), &change.theirs)?;
                     self.say(&format!("branch '{local}' set up to track '{remote}/{branch}'."));

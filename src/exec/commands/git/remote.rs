@@ -25,7 +25,6 @@ impl Git<'_> {
     /// `git remote`.
     pub(super) async fn remote(&mut self, args: &[String]) -> Done<u8> {
         let (given, _) = given::read("remote", args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let mut repo = self.repo()?;
         let url = |name: &str| repo.config.get(&format!("remote.{name}.url")).map(str::to_owned);
         match given.operands[..] {
@@ -34,7 +33,7 @@ impl Git<'_> {
                     repo.config.subsections("remote").into_iter().map(str::to_owned).collect();
                 names.sort();
                 for name in names {
-                    let Some(url) = url(&name).filter(|_| has('v')) else {
+                    let Some(url) = url(&name).filter(|_| given.has('v')) else {
                         self.say(&name);
                         continue;
                     };
@@ -55,7 +54,7 @@ impl Git<'_> {
                     &format!("remote.{name}.fetch"),
                     &format!("+refs/heads/*:refs/remotes/{name}/*"),
                 )?;
-                if has('f') {
+                if given.has('f') {
                     repo = self.repo()?;
                     self.fetch_into(&mut repo, name, &Wish::default()).await?;
                 }
@@ -111,13 +110,13 @@ impl Git<'_> {
             }
             ["get-url", name] => {
                 let url = url(name).ok_or_else(|| none(name))?;
-                let push = repo.config.get(&format!("remote.{name}.pushurl")).filter(|_| has('\u{3}'));
+                let push = repo.config.get(&format!("remote.{name}.pushurl")).filter(|_| given.has('\u{3}'));
                 let shown = push.unwrap_or(&url).to_owned();
                 self.say(&shown);
             }
             ["set-url", name, to] => {
                 url(name).ok_or_else(|| none(name))?;
-                let key = if has('\u{3}') { "pushurl" } else { "url" };
+                let key = if given.has('\u{3}') { "pushurl" } else { "url" };
                 set_config(&repo, &format!("remote.{name}.{key}"), to)?;
             }
             ["prune", name] => {
@@ -153,7 +152,6 @@ impl Git<'_> {
             ('\u{5}', "symref", Nothing),
         ];
         let (given, behind) = given::read("ls-remote", args, &specs)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let words = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let repo = self.repo().ok();
         let url = match (words.first(), &repo) {
@@ -164,27 +162,27 @@ impl Git<'_> {
         };
         let offer = self.offer(repo.as_ref(), &url, "git-upload-pack").await?;
         let mut any = false;
-        if let Some(head) = offer.head.as_ref().filter(|_| has('\u{5}')) {
+        if let Some(head) = offer.head.as_ref().filter(|_| given.has('\u{5}')) {
             self.say(&format!("ref: {head}\tHEAD"));
         }
         for (name, oid) in &offer.refs {
-            let kind = !(has('h') || has('t'))
-                || has('h') && name.starts_with("refs/heads/")
-                || has('t') && name.starts_with("refs/tags/");
+            let kind = !(given.has('h') || given.has('t'))
+                || given.has('h') && name.starts_with("refs/heads/")
+                || given.has('t') && name.starts_with("refs/tags/");
             let fits = words.len() < 2
                 || words[1..]
                     .iter()
                     .any(|pattern| glob::matches(pattern, name) || name.ends_with(&format!("/{pattern}")));
-            if !kind || !fits || has('\u{3}') && name == "HEAD" {
+            if !kind || !fits || given.has('\u{3}') && name == "HEAD" {
                 continue;
             }
             any = true;
             self.say(&format!("{oid}\t{name}"));
-            if let Some(peeled) = offer.peeled.get(name).filter(|_| !has('\u{3}')) {
+            if let Some(peeled) = offer.peeled.get(name).filter(|_| !given.has('\u{3}')) {
                 self.say(&format!("{peeled}\t{name}^{{}}"));
             }
         }
-        Ok(if has('\u{4}') && !any { 2 } else { 0 })
+        Ok(if given.has('\u{4}') && !any { 2 } else { 0 })
     }
 }
 

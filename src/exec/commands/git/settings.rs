@@ -35,10 +35,6 @@ impl Git<'_> {
     /// `git config`.
     pub(super) fn config(&mut self, args: &[String]) -> Done<u8> {
         let (given, behind) = given::read("config", args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| {
-            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
-        };
         let mut words = [given.operands.clone(), behind.unwrap_or_default()].concat();
         // Newer words for the same.
         let verb = match words.first().copied() {
@@ -46,19 +42,19 @@ impl Git<'_> {
                 words.remove(0);
                 word
             }
-            _ if has('l') => "list",
-            _ if has('\u{e}') => "unset",
-            _ if has('\u{5}') || has('\u{6}') || has('\u{7}') => "get",
-            _ if has('\u{15}') => "remove-section",
-            _ if has('\u{8}') || words.len() > 1 => "set",
+            _ if given.has('l') => "list",
+            _ if given.has('\u{e}') => "unset",
+            _ if given.has('\u{5}') || given.has('\u{6}') || given.has('\u{7}') => "get",
+            _ if given.has('\u{15}') => "remove-section",
+            _ if given.has('\u{8}') || words.len() > 1 => "set",
             _ if words.len() == 1 => "get",
             _ => return Err(misused("config", "no action specified", SPECS)),
         };
-        let end = if has('z') { '\0' } else { '\n' };
-        let file = match value('f') {
+        let end = if given.has('z') { '\0' } else { '\n' };
+        let file = match given.value('f') {
             Some(path) => Some(absolute(&self.cwd, path)),
-            None if has('\u{3}') => Some(global_path(self.home())),
-            None if has('\u{4}') => Some(self.repo()?.path("config")),
+            None if given.has('\u{3}') => Some(global_path(self.home())),
+            None if given.has('\u{4}') => Some(self.repo()?.path("config")),
             None => None,
         };
         if matches!(verb, "list" | "get") {
@@ -76,14 +72,14 @@ impl Git<'_> {
                 }
                 None => match self.repo() {
                     Ok(repo) => repo.config,
-                    Err(_) => self.config_of("/dev/null")?,
+                    Err(_) => self.config_of(None)?,
                 },
             };
             if verb == "list" {
                 let lines = config.pairs().iter().map(|(key, value)| {
-                    if has('\u{10}') {
+                    if given.has('\u{10}') {
                         format!("{key}{end}")
-                    } else if has('z') {
+                    } else if given.has('z') {
                         format!("{key}\n{value}\0")
                     } else {
                         format!("{key}={value}\n")
@@ -94,28 +90,34 @@ impl Git<'_> {
                 return Ok(0);
             }
             let Some(key) = words.first() else { return Err(misused("config", "a name is needed", SPECS)) };
-            let kind = value('\u{13}').or_else(|| has('\u{11}').then_some("bool"));
+            let kind = given.value('\u{13}').or_else(|| given.has('\u{11}').then_some("bool"));
             let shown = |value: &str| typed(kind, key, value);
-            if has('\u{7}') {
+            if given.has('\u{7}') {
                 let pattern =
                     regex::Regex::new(key).map_err(|_| error(format!("invalid key pattern: {key}")))?;
                 let mut text = String::new();
                 for (key, value) in config.pairs().iter().filter(|(key, _)| pattern.is_match(key)) {
-                    text +=
-                        &if has('\u{10}') { format!("{key}{end}") } else { format!("{key} {value}{end}") };
+                    text += &if given.has('\u{10}') {
+                        format!("{key}{end}")
+                    } else {
+                        format!("{key} {value}{end}")
+                    };
                 }
                 self.answer.stdout.extend_from_slice(text.as_bytes());
                 return Ok(u8::from(text.is_empty()));
             }
             let all = config.all(key);
-            if all.is_empty() && value('\u{14}').is_none() {
+            if all.is_empty() && given.value('\u{14}').is_none() {
                 // A name that is none is an error that is told.
                 Config::default().push(key, "")?;
                 return Ok(1);
             }
-            let default = [value('\u{14}').unwrap_or_default()];
-            let wanted =
-                if has('\u{6}') || has('\u{17}') { &all[..] } else { &all[all.len().saturating_sub(1)..] };
+            let default = [given.value('\u{14}').unwrap_or_default()];
+            let wanted = if given.has('\u{6}') || given.has('\u{17}') {
+                &all[..]
+            } else {
+                &all[all.len().saturating_sub(1)..]
+            };
             let mut text = String::new();
             for value in if all.is_empty() { &default[..] } else { wanted } {
                 text += &format!("{}{end}", shown(value)?);
@@ -134,12 +136,12 @@ impl Git<'_> {
         let made = match (verb, &words[..]) {
             ("set", [key, value]) => {
                 let value = typed(value_kind(&given.options), key, value)?;
-                let before = if has('\u{f}') || has('\u{17}') {
+                let before = if given.has('\u{f}') || given.has('\u{17}') {
                     config::unset(&text, key)?.unwrap_or(text)
                 } else {
                     text
                 };
-                config::set(&before, key, &value, has('\u{8}'))?
+                config::set(&before, key, &value, given.has('\u{8}'))?
             }
             ("unset", [key]) => match config::unset(&text, key)? {
                 Some(text) => text,

@@ -15,23 +15,14 @@ pub(super) fn global_path(home: &str) -> String {
 }
 
 impl<'a> Git<'a> {
-    /// The settings without a repository.
-    pub(super) fn global_config(&self) -> Done<Config> {
+    /// The settings that hold in a repository, or without one.
+    pub(super) fn config_of(&self, dir: Option<&str>) -> Done<Config> {
         let mut config = Config::default();
-        for path in [join(self.home(), ".config/git/config"), global_path(self.home())] {
+        let own = [join(self.home(), ".config/git/config"), global_path(self.home())];
+        for path in own.into_iter().chain(dir.map(|dir| join(dir, "config"))) {
             if let Ok(data) = self.call.files.read(&path) {
                 config.add(&String::from_utf8_lossy(&data), &path)?;
             }
-        }
-        Ok(config)
-    }
-
-    /// The settings that hold in a repository.
-    pub(super) fn config_of(&self, dir: &str) -> Done<Config> {
-        let mut config = self.global_config()?;
-        let path = join(dir, "config");
-        if let Ok(data) = self.call.files.read(&path) {
-            config.add(&String::from_utf8_lossy(&data), &path)?;
         }
         for (key, value) in &self.settings {
             config.push(key, value)?;
@@ -98,7 +89,7 @@ impl<'a> Git<'a> {
     }
 
     fn opened(&self, dir: String, work: Option<String>) -> Done<Repo<'a>> {
-        let config = self.config_of(&dir)?;
+        let config = self.config_of(Some(&dir))?;
         let version = config.get("core.repositoryformatversion").unwrap_or("0");
         if !matches!(version, "0" | "1") {
             return Err(fatal(format!("Expected git repo version <= 1, found {version}")));
@@ -176,7 +167,7 @@ impl<'a> Git<'a> {
         let dir = files.canonical(dir).map_err(at(dir))?;
         let git_dir = if bare { dir } else { join(&dir, ".git") };
         let again = self.is_repo(&git_dir);
-        let global = self.config_of(&git_dir)?;
+        let global = self.config_of(Some(&git_dir))?;
         let branch = branch.or_else(|| global.get("init.defaultbranch")).unwrap_or("master");
         let full = format!("refs/heads/{branch}");
         if !super::refs::is_valid(&full) {

@@ -1,6 +1,7 @@
 //! Paths as they are printed.
 
 use super::repo::Repo;
+use crate::exec::commands::quote;
 
 /// In quotes where it has signs that are not plain; bytes beyond ASCII count as such,
 /// unless `core.quotePath` is off.
@@ -11,35 +12,8 @@ pub(super) fn quoted(repo: &Repo<'_>, path: &str) -> String {
 
 /// The same, `wide` telling whether bytes beyond ASCII are escaped.
 pub(super) fn quoted_if(path: &str, wide: bool) -> String {
-    let special =
-        |byte: u8| byte < 0x20 || byte == 0x7f || matches!(byte, b'"' | b'\\') || byte >= 0x80 && wide;
-    if !path.bytes().any(special) {
-        return path.to_owned();
-    }
-    let mut out = vec![b'"'];
-    for byte in path.bytes() {
-        let short = match byte {
-            b'"' | b'\\' => byte,
-            b'\n' => b'n',
-            b'\t' => b't',
-            b'\r' => b'r',
-            7 => b'a',
-            8 => b'b',
-            11 => b'v',
-            12 => b'f',
-            _ if special(byte) => {
-                out.extend_from_slice(format!("\\{byte:03o}").as_bytes());
-                continue;
-            }
-            _ => {
-                out.push(byte);
-                continue;
-            }
-        };
-        out.extend_from_slice(&[b'\\', short]);
-    }
-    out.push(b'"');
-    String::from_utf8_lossy(&out).into_owned()
+    let special = |c: char| c.is_ascii_control() || matches!(c, '"' | '\\') || (wide && !c.is_ascii());
+    if path.contains(special) { quote::c_quoted(path, wide) } else { path.to_owned() }
 }
 
 /// A path as seen from a directory, both from the root of the work tree.

@@ -40,10 +40,10 @@ impl Git<'_> {
     /// `git add`.
     pub(super) fn add(&mut self, args: &[String]) -> Done<u8> {
         let (given, rest) = given::read("add", args, ADD)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let paths = [given.operands.clone(), rest.unwrap_or_default()].concat();
+        let (dry, tell) = (given.has('n'), given.has('v') || given.has('n'));
         let repo = self.work_repo()?;
-        if paths.is_empty() && !has('A') && !has('u') {
+        if paths.is_empty() && !given.has('A') && !given.has('u') {
             self.say_error("Nothing specified, nothing added.\nhint: Maybe you wanted to say 'git add .'?\nhint: Disable this message with \"git config advice.addEmptyPathspec false\"");
             return Ok(0);
         }
@@ -51,7 +51,8 @@ impl Git<'_> {
         let mut index = Index::read(&repo)?;
         let (known, _) = repo.unstaged(&mut index, &spec)?;
         let home = self.home().to_owned();
-        let mut new = if has('u') { Vec::new() } else { repo.untracked(&index, &spec, &home, true, false)? };
+        let mut new =
+            if given.has('u') { Vec::new() } else { repo.untracked(&index, &spec, &home, true, false)? };
         let dirs: Vec<String> = new.extract_if(.., |path| path.ends_with('/')).collect();
         if let Some(dir) = dirs.first() {
             return Err(error(format!(
@@ -72,40 +73,40 @@ impl Git<'_> {
                 return Err(fatal(format!("pathspec '{missing}' did not match any files")));
             }
             ignored = found;
-        } else if has('f') {
+        } else if given.has('f') {
             ignored = repo.untracked(&index, &spec, &home, true, true)?;
         }
-        if has('f') {
+        if given.has('f') {
             new.append(&mut ignored);
         }
         ignored.retain(|path| spec.names(path) || !tracked.contains(path));
         for change in &known {
             match change.new {
                 None => {
-                    if has('v') || has('n') {
+                    if tell {
                         self.say(&format!("remove '{}'", change.path));
                     }
                     index.remove(&change.path);
                 }
-                Some(_) => self.stage(&repo, &mut index, &change.path, has('v') || has('n'), has('n'))?,
+                Some(_) => self.stage(&repo, &mut index, &change.path, tell, dry)?,
             }
         }
         for path in index.unmerged().into_iter().filter(|path| spec.matches(path)) {
             if repo.look_at(&path)?.is_none() {
                 index.remove(&path);
             } else {
-                self.stage(&repo, &mut index, &path, has('v') || has('n'), has('n'))?;
+                self.stage(&repo, &mut index, &path, tell, dry)?;
             }
         }
         for path in &new {
-            if has('N') {
+            if given.has('N') {
                 let oid = Oid::of(ObjectKind::Blob, b"");
                 index.put(path, Staged { mode: FILE, oid, seen: Seen::default(), intent: true });
             } else {
-                self.stage(&repo, &mut index, path, has('v') || has('n'), has('n'))?;
+                self.stage(&repo, &mut index, path, tell, dry)?;
             }
         }
-        if !has('n') {
+        if !dry {
             index.write(&repo)?;
         }
         if ignored.is_empty() {
@@ -141,7 +142,6 @@ impl Git<'_> {
     /// `git rm`.
     pub(super) fn rm(&mut self, args: &[String]) -> Done<u8> {
         let (given, rest) = given::read("rm", args, RM)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let paths = [given.operands.clone(), rest.unwrap_or_default()].concat();
         let repo = self.work_repo()?;
         if paths.is_empty() {
@@ -151,11 +151,11 @@ impl Git<'_> {
         let mut index = Index::read(&repo)?;
         let meant = Repo::meant(&index, &spec);
         if let Some(missing) = spec.unmatched(meant.iter().map(String::as_str))
-            && !has('\u{4}')
+            && !given.has('\u{4}')
         {
             return Err(fatal(format!("pathspec '{missing}' did not match any files")));
         }
-        if !has('r') {
+        if !given.has('r') {
             for path in &paths {
                 let own = plain_in(&repo, &self.cwd, path);
                 if index.has_below(&own) || own.is_empty() {
@@ -163,15 +163,15 @@ impl Git<'_> {
                 }
             }
         }
-        let cached = has('\u{3}');
-        if !has('f') {
+        let cached = given.has('\u{3}');
+        if !given.has('f') {
             self.check_removal(&repo, &mut index, &meant, cached)?;
         }
         for path in &meant {
-            if !has('q') {
+            if !given.has('q') {
                 self.say(&format!("rm '{}'", quoted(&repo, path)));
             }
-            if has('n') {
+            if given.has('n') {
                 continue;
             }
             index.remove(path);
@@ -179,7 +179,7 @@ impl Git<'_> {
                 repo.remove_file(path, Some(&self.cwd))?;
             }
         }
-        if !has('n') {
+        if !given.has('n') {
             index.write(&repo)?;
         }
         Ok(0)
@@ -236,7 +236,6 @@ impl Git<'_> {
     /// `git mv`.
     pub(super) fn mv(&mut self, args: &[String]) -> Done<u8> {
         let (given, rest) = given::read("mv", args, MV)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
         let paths = [given.operands.clone(), rest.unwrap_or_default()].concat();
         let repo = self.work_repo()?;
         let Some((target, sources)) = paths.split_last().filter(|(_, sources)| !sources.is_empty()) else {
@@ -261,7 +260,11 @@ impl Git<'_> {
                 _ => to.clone(),
             };
             let bad = |why: &str| {
-                if has('k') { Ok(()) } else { Err(fatal(format!("{why}, source={from}, destination={new}"))) }
+                if given.has('k') {
+                    Ok(())
+                } else {
+                    Err(fatal(format!("{why}, source={from}, destination={new}")))
+                }
             };
             let there = repo.look_at(&from)?;
             let moved: Vec<(String, u8)> = index
@@ -285,14 +288,14 @@ impl Git<'_> {
                 bad("can not move directory into itself")?;
                 continue;
             }
-            if repo.look_at(&new)?.is_some() && !has('f') {
+            if repo.look_at(&new)?.is_some() && !given.has('f') {
                 bad("destination exists")?;
                 continue;
             }
-            if has('v') || has('n') {
+            if given.has('v') || given.has('n') {
                 self.say(&format!("Renaming {from} to {new}"));
             }
-            if has('n') {
+            if given.has('n') {
                 continue;
             }
             super::index::check_path(&new)?;

@@ -82,7 +82,7 @@ impl Git<'_> {
                     given::read("stash", rest, &[('p', "patch", Nothing), ('\u{3}', "stat", Nothing)])?;
                 let repo = self.repo()?;
                 let (_, oid, _) = self.chosen_entry(&repo, given.operands.first().copied())?;
-                let form = if given.options.iter().any(|(own, _)| *own == 'p') { "-p" } else { "--stat" };
+                let form = if given.has('p') { "-p" } else { "--stat" };
                 self.diff(&[form.to_owned(), format!("{oid}^1"), oid.to_string()])
             }
             "clear" => {
@@ -117,13 +117,7 @@ impl Git<'_> {
 
     fn put_aside(&mut self, args: &[String], save: bool) -> Done<u8> {
         let (given, behind) = given::read("stash", args, PUSH)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let mut message = given
-            .options
-            .iter()
-            .rev()
-            .find(|(own, _)| *own == 'm')
-            .and_then(|(_, value)| value.map(str::to_owned));
+        let mut message = given.value('m').map(str::to_owned);
         let operands = [given.operands.clone(), behind.unwrap_or_default()].concat();
         if save && !operands.is_empty() {
             message = Some(operands.join(" "));
@@ -139,7 +133,7 @@ impl Git<'_> {
         let all = Pathspec::default();
         let (unstaged, _) = repo.unstaged(&mut index, &all)?;
         let unknown =
-            if has('u') { repo.untracked(&index, &all, self.home(), true, false)? } else { Vec::new() };
+            if given.has('u') { repo.untracked(&index, &all, self.home(), true, false)? } else { Vec::new() };
         let unknown: Vec<String> = unknown.into_iter().filter(|path| !path.ends_with('/')).collect();
         let before = flatten(&repo, &commit.tree)?;
         if unstaged.is_empty() && unknown.is_empty() && compare(&before, &index.flat()).is_empty() {
@@ -184,13 +178,13 @@ impl Git<'_> {
         list.extend_from_slice(format!("{old} {oid} {who}\t{text}\n").as_bytes());
         repo.put(&path, &list)?;
         repo.update(NAME, &oid)?;
-        let to = if has('k') { index.flat() } else { before };
+        let to = if given.has('k') { index.flat() } else { before };
         repo.force(&mut index, &to)?;
         for path in &unknown {
             repo.remove_file(path, Some(&self.cwd))?;
         }
         index.write(&repo)?;
-        if !has('q') {
+        if !given.has('q') {
             self.say(&format!("Saved working directory and index state {text}"));
         }
         Ok(0)

@@ -8,8 +8,8 @@ use super::refs::{is_valid, short_name};
 use super::repo::Repo;
 use super::{Git, revision};
 use crate::exec::commands::glob;
-use crate::exec::commands::options::Spec;
 use crate::exec::commands::options::Takes::{Argument, Nothing, Optional};
+use crate::exec::commands::options::{Given, Spec};
 
 const SPECS: &[Spec] = &[
     ('a', "annotate", Nothing),
@@ -31,13 +31,9 @@ impl Git<'_> {
     pub(super) fn tag(&mut self, args: &[String]) -> Done<u8> {
         let args = given::joined(args, &["--contains", "--merged"]);
         let (given, behind) = given::read("tag", &args, SPECS)?;
-        let has = |letter: char| given.options.iter().any(|(own, _)| *own == letter);
-        let value = |letter: char| {
-            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
-        };
         let names = [given.operands.clone(), behind.unwrap_or_default()].concat();
         let repo = self.repo()?;
-        if has('d') {
+        if given.has('d') {
             let mut exit = 0;
             for name in names {
                 let full = format!("refs/tags/{name}");
@@ -54,9 +50,10 @@ impl Git<'_> {
             }
             return Ok(exit);
         }
-        let lists = ['l', 'n', '\u{3}', '\u{4}', '\u{5}', '\u{6}'].into_iter().any(has);
+        let lists =
+            ['l', 'n', '\u{3}', '\u{4}', '\u{5}', '\u{6}'].into_iter().any(|letter| given.has(letter));
         if names.is_empty() || lists {
-            return self.list_tags(&repo, &names, &given.options);
+            return self.list_tags(&repo, &names, &given);
         }
         let (name, target) = match names[..] {
             [name] => (name, "HEAD"),
@@ -70,15 +67,14 @@ impl Git<'_> {
         let object = revision::find(&repo, target)?
             .ok_or_else(|| fatal(format!("Failed to resolve '{target}' as a valid ref.")))?;
         let old = repo.resolve(&full)?;
-        if old.is_some() && !has('f') {
+        if old.is_some() && !given.has('f') {
             return Err(fatal(format!("tag '{name}' already exists")));
         }
-        let parts: Vec<&str> =
-            given.options.iter().filter(|(own, _)| *own == 'm').filter_map(|(_, value)| *value).collect();
-        let message = match (parts.is_empty(), value('F')) {
+        let parts: Vec<&str> = given.values('m').collect();
+        let message = match (parts.is_empty(), given.value('F')) {
             (false, _) => Some(parts.join("\n\n")),
             (true, Some(file)) => Some(self.message_file(file)?),
-            (true, None) if has('a') => {
+            (true, None) if given.has('a') => {
                 return Err(error("there is no editor here: give the message with -m or -F"));
             }
             (true, None) => None,
@@ -105,21 +101,14 @@ impl Git<'_> {
         Ok(0)
     }
 
-    fn list_tags(
-        &mut self,
-        repo: &Repo<'_>,
-        patterns: &[&str],
-        options: &[(char, Option<&str>)],
-    ) -> Done<u8> {
+    fn list_tags(&mut self, repo: &Repo<'_>, patterns: &[&str], given: &Given<'_>) -> Done<u8> {
         let asked = |letter: char| {
-            let found = options.iter().rev().find(|(own, _)| *own == letter);
-            found.map(|(_, value)| revision::commit(repo, value.unwrap_or("HEAD"))).transpose()
+            let commit = || revision::commit(repo, given.value(letter).unwrap_or("HEAD"));
+            given.has(letter).then(commit).transpose()
         };
         let (at, contains, merged) = (asked('\u{3}')?, asked('\u{4}')?, asked('\u{5}')?);
-        let value =
-            |letter: char| options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value);
         let mut found: Vec<(String, Oid)> = repo.refs("refs/tags/")?.into_iter().collect();
-        sort(repo, &mut found, value('\u{7}'))?;
+        sort(repo, &mut found, given.value('\u{7}'))?;
         for (full, oid) in found {
             let name = short_name(&full);
             if !patterns.is_empty() && !patterns.iter().any(|pattern| glob::matches(pattern, name)) {
@@ -136,9 +125,9 @@ impl Git<'_> {
             if !fits {
                 continue;
             }
-            let line = match value('\u{6}') {
+            let line = match given.value('\u{6}') {
                 Some(format) => ref_format(repo, format, &full, &oid, false)?,
-                None if options.iter().any(|(own, _)| *own == 'n') => {
+                None if given.has('n') => {
                     let subject = ref_format(repo, "%(subject)", &full, &oid, false)?;
                     format!("{name:<15} {subject}")
                 }
@@ -155,11 +144,8 @@ impl Git<'_> {
             [('\u{6}', "format", Argument), ('\u{7}', "sort", Argument), ('\u{8}', "count", Argument)];
         let (given, _) = given::read("for-each-ref", args, &specs)?;
         let repo = self.repo()?;
-        let value = |letter: char| {
-            given.options.iter().rev().find(|(own, _)| *own == letter).and_then(|(_, value)| *value)
-        };
-        let format = value('\u{6}').unwrap_or("%(objectname) %(objecttype)\t%(refname)");
-        let most = value('\u{8}').map_or(Ok(usize::MAX), given::number)?;
+        let format = given.value('\u{6}').unwrap_or("%(objectname) %(objecttype)\t%(refname)");
+        let most = given.value('\u{8}').map_or(Ok(usize::MAX), given::number)?;
         let head = repo.symbolic("HEAD")?;
         let fits = |name: &str| {
             let below = |pattern: &str| {
@@ -171,7 +157,7 @@ impl Git<'_> {
         };
         let mut found: Vec<(String, Oid)> =
             repo.refs("refs/")?.into_iter().filter(|(name, _)| fits(name)).collect();
-        sort(&repo, &mut found, value('\u{7}'))?;
+        sort(&repo, &mut found, given.value('\u{7}'))?;
         for (name, oid) in found.into_iter().take(most) {
             let line = ref_format(&repo, format, &name, &oid, head.as_ref() == Some(&name))?;
             self.say(&line);

@@ -1,7 +1,7 @@
 //! What was asked of `split`.
 
 use super::names::{Alphabet, Names};
-use crate::exec::commands::options::{self, HELP, Spec, Takes, VERSION};
+use crate::exec::commands::options::{self, DIGIT, HELP, Spec, Takes, VERSION};
 use crate::exec::commands::quote;
 use crate::exec::commands::refusal::Refusal;
 
@@ -28,16 +28,7 @@ const SPECS: &[Spec] = &[
     ('u', "unbuffered", Takes::Nothing),
     (VERBOSE, "verbose", Takes::Nothing),
     // How lines were counted once: `-100`.
-    ('0', "", Takes::Nothing),
-    ('1', "", Takes::Nothing),
-    ('2', "", Takes::Nothing),
-    ('3', "", Takes::Nothing),
-    ('4', "", Takes::Nothing),
-    ('5', "", Takes::Nothing),
-    ('6', "", Takes::Nothing),
-    ('7', "", Takes::Nothing),
-    ('8', "", Takes::Nothing),
-    ('9', "", Takes::Nothing),
+    (DIGIT, "", Takes::Nothing),
     (HELP, "help", Takes::Nothing),
     (VERSION, "version", Takes::Nothing),
 ];

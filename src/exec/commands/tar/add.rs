@@ -29,7 +29,7 @@ impl Job<'_> {
     pub(super) fn add(&mut self, append: bool) {
         if self.plan.names.is_empty() && !append {
             self.answer.complain(2, "tar: Cowardly refusing to create an empty archive");
-            self.answer.complain(2, "Try 'tar --help' or 'tar --usage' for more information.");
+            self.answer.complain(2, super::TRY);
             return;
         }
         let mut before = Vec::new();
