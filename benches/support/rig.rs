@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// A server process of this run; ended with it.
 pub struct Server {
@@ -61,6 +62,45 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Bytes of memory that its process holds, without its workers.
+    pub fn resident(&self) -> u64 {
+        resident(self.child.id())
+    }
+
+    /// The same of its worker processes together.
+    pub fn resident_workers(&self) -> u64 {
+        children(self.child.id()).into_iter().map(resident).sum()
+    }
+
+    /// Worker processes that it has.
+    pub fn workers(&self) -> usize {
+        children(self.child.id()).len()
+    }
+
+    /// Processor time that its process has used, in ticks of 10 ms (proc(5)).
+    pub fn processor(&self) -> Duration {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).expect("a process");
+        let fields: Vec<&str> = stat.rsplit(") ").next().expect("fields").split(' ').collect();
+        let ticks = |at: usize| fields[at].parse::<u64>().expect("a number");
+        Duration::from_millis((ticks(11) + ticks(12)) * 10)
+    }
+}
+
+/// Anonymous memory: that of the program and its libraries is shared.
+fn resident(process: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.unwrap_or(0) << 10
+}
+
+fn children(process: u32) -> Vec<u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()).collect()
+}
+
 impl Drop for Server {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -105,12 +145,24 @@ impl Client {
     }
 
     pub fn send(&mut self, method: &str, path: &str, body: &str, more: &str) -> Reply {
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{}{more}Content-Length: {}\r\n\r\n{body}",
+        let more = format!("Content-Type: application/json\r\n{more}");
+        self.request(method, path, body.as_bytes(), &more)
+    }
+
+    /// A POST of another type than JSON, or of many bytes.
+    pub fn send_as(&mut self, kind: &str, path: &str, body: &[u8]) -> Reply {
+        self.request("POST", path, body, &format!("Content-Type: {kind}\r\n"))
+    }
+
+    fn request(&mut self, method: &str, path: &str, body: &[u8], more: &str) -> Reply {
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\n{}{more}Content-Length: {}\r\n\r\n",
             self.headers,
             body.len()
         );
-        self.stream.get_mut().write_all(request.as_bytes()).expect("a request sent");
+        // In one piece: a small one is one packet.
+        let request = [head.as_bytes(), body].concat();
+        self.stream.get_mut().write_all(&request).expect("a request sent");
         let (mut status, mut length) = (0, 0);
         let mut line = String::new();
         loop {

@@ -4,9 +4,12 @@
 //! A [`Conn`] that is dropped in any other way (an error, a timeout, a caller that went
 //! away in the middle of a transaction) is closed at once, so that the server rolls back
 //! and nobody ever inherits an open transaction or a held lock.
+//!
+//! Who takes the last idle connection has the next one opened in the background: to open one
+//! takes longer than most execs (a password is checked with thousands of hashes).
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
@@ -36,6 +39,8 @@ pub(super) struct Pool {
     size: usize,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Idle>>,
+    /// Whether one is being opened ahead.
+    opening: AtomicBool,
     statements: AtomicU64,
     // Grows when a connection is found broken: those opened before are most likely broken
     // too (the server restarted), and are not used again.
@@ -59,6 +64,7 @@ impl Pool {
             size,
             permits: Arc::new(Semaphore::new(size)),
             idle: Mutex::default(),
+            opening: AtomicBool::new(false),
             statements: AtomicU64::new(0),
             generation: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -73,7 +79,9 @@ impl Pool {
                 return Err(Failure::Unavailable("the store is closed".into()));
             };
             let generation = self.generation.load(Ordering::Acquire);
-            if let Some(idle) = self.take_idle(generation) {
+            let idle = self.take_idle(generation);
+            self.open_ahead(generation);
+            if let Some(idle) = idle {
                 return Ok(Conn::new(self, permit, idle.connection, idle.opened, generation, true));
             }
             let connection = PgConnection::connect_with(&self.options).await.map_err(Failure::of_connect)?;
@@ -87,7 +95,7 @@ impl Pool {
 
     fn take_idle(&self, generation: u64) -> Option<Idle> {
         let now = clock::now();
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut idle = self.idle();
         idle.retain(|it| {
             it.generation == generation
                 && now.duration_since(it.since) < IDLE
@@ -96,9 +104,34 @@ impl Pool {
         idle.pop()
     }
 
+    /// Opens a connection for the next caller, if none is idle and there may be another.
+    fn open_ahead(self: &Arc<Self>, generation: u64) {
+        let Connections { used, idle } = self.connections();
+        if idle > 0 || used >= self.size || self.opening.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let pool = self.clone();
+        tokio::spawn(async move {
+            let opened = tokio::time::timeout(TAKE, PgConnection::connect_with(&pool.options)).await;
+            pool.opening.store(false, Ordering::Release);
+            // Whoever needs one will open it, and hear what is wrong.
+            let Ok(Ok(connection)) = opened else { return };
+            let Connections { used, idle } = pool.connections();
+            if used + idle < pool.size && !pool.closed.load(Ordering::Acquire) {
+                let now = clock::now();
+                // Below the others: those have statements prepared.
+                pool.idle().insert(0, Idle { connection, opened: now, since: now, generation });
+            }
+        });
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<Idle>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn connections(&self) -> Connections {
         let used = self.size - self.permits.available_permits();
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let idle = self.idle().len();
         Connections { used, idle }
     }
 
@@ -110,7 +143,7 @@ impl Pool {
     pub(super) async fn close(&self) {
         self.closed.store(true, Ordering::Release);
         self.permits.close();
-        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        let idle = std::mem::take(&mut *self.idle());
         for it in idle {
             // The server notices the end of the connection by itself if this fails.
             let _ = tokio::time::timeout(TAKE, it.connection.close()).await;
@@ -212,12 +245,11 @@ impl Conn {
         if self.pool.closed.load(Ordering::Acquire) {
             return;
         }
-        let idle = Idle {
+        self.pool.idle().push(Idle {
             connection: self.connection,
             opened: self.opened,
             since: clock::now(),
             generation: self.generation,
-        };
-        self.pool.idle.lock().unwrap_or_else(PoisonError::into_inner).push(idle);
+        });
     }
 }
