@@ -30,7 +30,8 @@ fn main() {
     rustls::crypto::ring::default_provider().install_default().expect("the first provider");
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let database = runtime.block_on(postgres::Database::new());
-    let (url, redis) = (database.app_url(), variable("SQLFS_TEST_REDIS").expect("tests/run --bench starts one"));
+    let (url, redis) =
+        (database.app_url(), variable("SQLFS_TEST_REDIS").expect("tests/run --bench starts one"));
     let count = variable("SQLFS_BENCH_SANDBOXES").map_or(10_000, |count| count.parse().expect("a number"));
     let sandboxes = made(&url, count);
 

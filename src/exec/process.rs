@@ -179,8 +179,6 @@ impl ProcessInterpreter {
                 biased;
                 said = &mut talk => return Outcome { said: Some(said), behind, told_at },
                 () = stop.told(), if !watch.told => {
-                    // To end takes a moment of the processor.
-                    behind = behind.take().and_then(Behind::back);
                     told_at = Some(priority::used(thread));
                     let order = if stop.cause() == Some(Cause::TimedOut) { Order::Timeout } else { Order::Cancel };
                     orders.give(order, number);
@@ -230,7 +228,8 @@ impl ProcessInterpreter {
             Some(Ok(said)) => said,
             None => {
                 let ended = cut_off(latched.end().unwrap_or_else(told), job, started.elapsed());
-                self.pool.wind_down(warm, job.quota, told_at.filter(|_| behind.is_none()));
+                let told_at = told_at.filter(|_| behind.is_none() || self.can_restore);
+                self.pool.wind_down(warm, job.quota, told_at, behind);
                 return ended;
             }
             Some(Err(error)) if error.kind() == io::ErrorKind::InvalidData => {

@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 mod alive;
+mod traced;
 
 /// Probes whose control gets out here must be at least this many.
 const LEAST: usize = 100;

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use super::child::Worker;
 use super::guards::Closed;
-use super::priority;
+use super::priority::{self, Behind};
 use super::talk::drain;
 use super::wire::Prepare;
-use crate::clock;
+use crate::clock::{self, Instant};
 use crate::exec::Job;
 use crate::fs::{Quota, Tree};
 use crate::ids::{Caller, SandboxId};
@@ -30,6 +30,10 @@ const LARGE: u64 = 200;
 /// Workers of one caller that wait with a large tree each, before one has to change trees.
 const LARGE_TREES: usize = 4;
 
+/// How long workers above the number that is kept wait all the same: scripts that ended together
+/// are mostly followed by as many, and a worker takes longer to start than most scripts to run.
+const LINGER: Duration = Duration::from_secs(5);
+
 /// Processor time that a script may take to end after it was told to.
 const TO_END: Duration = Duration::from_millis(30);
 
@@ -45,15 +49,17 @@ pub(super) struct Warm {
     pub(super) tree: Option<(SandboxId, Tree)>,
     /// Scripts that it was given.
     pub(super) scripts: u64,
+    /// When it came back from the last one.
+    since: Instant,
 }
 
 /// All workers that no script runs on.
 pub(super) struct Pool {
     program: PathBuf,
     prepare: Prepare,
-    /// Most warm workers that wait.
+    /// Most warm workers that wait for longer than [`LINGER`].
     keep: usize,
-    /// Most of them for Python, which hold several times as much.
+    /// Most of them for Python, which hold several times as much; none lingers.
     keep_python: usize,
     waiting: Mutex<Waiting>,
     pub(super) counts: Arc<Counts>,
@@ -74,6 +80,8 @@ struct Waiting {
     python: Ahead,
     /// The one that was used last is at the end.
     warm: Vec<Warm>,
+    /// Whether those are watched that only linger.
+    watched: bool,
     told: bool,
 }
 
@@ -127,7 +135,7 @@ impl Pool {
             None => self.start(python).await?,
         };
         self.refill(python);
-        Ok(Warm { worker, caller: caller.clone(), tree: None, scripts: 0 })
+        Ok(Warm { worker, caller: caller.clone(), tree: None, scripts: 0, since: clock::now() })
     }
 
     fn spare(&self, python: bool) -> Option<Worker> {
@@ -155,29 +163,57 @@ impl Pool {
     }
 
     /// Takes a worker back, for the next script of its caller.
-    pub(super) fn give_back(&self, warm: Warm) {
+    pub(super) fn give_back(self: &Arc<Self>, mut warm: Warm) {
+        warm.since = clock::now();
         let mut waiting = self.waiting();
         waiting.warm.push(warm);
         let is_python = |warm: &Warm| warm.worker.python;
         let too_many = waiting.warm.iter().filter(|warm| is_python(warm)).count() > self.keep_python;
-        let oldest = if too_many {
-            waiting.warm.iter().position(is_python)
-        } else {
-            (waiting.warm.len() > self.keep).then_some(0)
-        };
+        let oldest = if too_many { waiting.warm.iter().position(is_python) } else { None };
         let oldest = oldest.map(|oldest| waiting.warm.remove(oldest));
+        let watch = waiting.warm.len() > self.keep && !std::mem::replace(&mut waiting.watched, true);
         drop(waiting);
         drop(oldest);
+        if watch {
+            tokio::spawn(self.clone().thin_out());
+        }
+    }
+
+    /// Ends workers above the number that is kept once they have lingered, until there are none.
+    async fn thin_out(self: Arc<Self>) {
+        loop {
+            tokio::time::sleep(LINGER / 5).await;
+            let mut waiting = self.waiting();
+            let above = waiting.warm.len().saturating_sub(self.keep);
+            // The oldest stand first.
+            let lingered = |warm: &&Warm| warm.since.elapsed() >= LINGER;
+            let gone = waiting.warm.iter().take(above).take_while(lingered).count();
+            let gone: Vec<Warm> = waiting.warm.drain(..gone).collect();
+            waiting.watched = above > gone.len();
+            let done = !waiting.watched;
+            drop(waiting);
+            drop(gone);
+            if done {
+                return;
+            }
+        }
     }
 
     /// Ends the script of a worker whose caller has had the answer. A script that only waits
-    /// for the processor may come to its end; `used`: processor time of its thread when it was
-    /// told to, `None` if the worker is not worth waiting for. Otherwise it is killed.
-    pub(super) fn wind_down(self: &Arc<Self>, mut warm: Warm, quota: Quota, used: Option<Duration>) {
+    /// for the processor may come to its end, behind others if it is; `used`: processor time of
+    /// its thread when it was told to, `None` if the worker is not worth waiting for. Otherwise it
+    /// is killed.
+    pub(super) fn wind_down(
+        self: &Arc<Self>,
+        mut warm: Warm,
+        quota: Quota,
+        used: Option<Duration>,
+        behind: Option<Behind>,
+    ) {
         let (thread, pool) = (warm.worker.thread, self.clone());
         let stuck = move || used.is_none_or(|used| priority::used(thread).saturating_sub(used) > TO_END);
         if stuck() || !warm.worker.line.is_whole() {
-            return self.kill(warm);
+            return self.kill(warm, behind);
         }
         let until = clock::now() + LONGEST_END;
         tokio::spawn(async move {
@@ -191,11 +227,16 @@ impl Pool {
                     }
                 }
             };
-            if ended { pool.give_back(warm) } else { pool.kill(warm) }
+            match behind.and_then(Behind::back) {
+                None if ended => pool.give_back(warm),
+                behind => pool.kill(warm, behind),
+            }
         });
     }
 
-    fn kill(&self, warm: Warm) {
+    /// To die takes the processor, too: whoever is behind others comes forward for it.
+    fn kill(&self, warm: Warm, behind: Option<Behind>) {
+        drop(behind.map(Behind::back));
         self.counts.lost.fetch_add(1, Ordering::Relaxed);
         tracing::debug!("a script does not end and its worker process is killed");
         drop(warm);

@@ -71,6 +71,8 @@ impl TestStore {
 pub struct Server {
     store: TestStore,
     env: Vec<(String, String)>,
+    /// The program that becomes the server, with its arguments; none: the server itself.
+    by: Vec<String>,
     running: Option<Running>,
     logs: Arc<Mutex<String>>,
 }
@@ -89,7 +91,15 @@ impl Server {
     /// Starts a server with more environment variables.
     pub async fn start_with(store: TestStore, env: &[(&str, &str)]) -> Self {
         let env = env.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
-        let mut server = Self { store, env, running: None, logs: Arc::default() };
+        let mut server = Self { store, env, by: Vec::new(), running: None, logs: Arc::default() };
+        server.start_again().await;
+        server
+    }
+
+    /// Starts a server with default settings, by a program that becomes it.
+    pub async fn start_under(store: TestStore, by: &[&str]) -> Self {
+        let by = by.iter().map(|&word| word.to_owned()).collect();
+        let mut server = Self { store, env: Vec::new(), by, running: None, logs: Arc::default() };
         server.start_again().await;
         server
     }
@@ -97,7 +107,7 @@ impl Server {
     /// Starts a process on the same data; the one before must have ended.
     pub async fn start_again(&mut self) {
         assert!(self.running.is_none(), "the process before is still there");
-        let mut command = command(&self.store);
+        let mut command = command_by(&self.store, &self.by);
         command.envs(self.env.iter().cloned());
         let mut child = command.spawn().expect("the binary starts");
         let address = capture(&mut child, &self.logs);
@@ -224,7 +234,13 @@ pub async fn run(
 
 /// The binary with a clean environment over `store`; dies with this test process.
 fn command(store: &TestStore) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sqlfs"));
+    command_by(store, &[])
+}
+
+fn command_by(store: &TestStore, by: &[String]) -> Command {
+    let sqlfs = env!("CARGO_BIN_EXE_sqlfs");
+    let mut command = Command::new(by.first().map_or(sqlfs, String::as_str));
+    command.args(by.iter().skip(1)).args((!by.is_empty()).then_some(sqlfs));
     command
         .env_clear()
         .env("PATH", "/usr/bin:/bin")
