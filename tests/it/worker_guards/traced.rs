@@ -11,10 +11,9 @@ use crate::support::{Server, TestStore, cases};
 const CALLS: &str = "execve,execveat,open,openat,openat2,creat,socket,socketpair,connect,accept,accept4,memfd_create,\
                      seccomp,clone,clone3,fork,vfork";
 
-/// Files that libraries ask for and do without: the number of processors, sizes of pages, what a
+/// Parts of the names that libraries ask for and do without: the number of processors, sizes of pages, what a
 /// backtrace is made of, a seed (SQLite takes the time for it), time zones (there are some within).
-const ASKED_FOR: &[&str] =
-    &["/sys/", "/proc/", "/etc/", "/usr/lib/debug", "/dev/urandom", "/usr/share/zoneinfo"];
+const ASKED_FOR: &[&str] = &["/sys/", "/proc/", "/etc/", "/usr/lib/debug", "/dev/urandom", "/usr/share/"];
 
 #[derive(Default)]
 struct Worker {
@@ -98,7 +97,7 @@ fn read(trace: &str) -> Result<BTreeMap<u32, Worker>, String> {
         } else if call.starts_with("seccomp(SECCOMP_SET_MODE_FILTER") {
             worker.closed |= succeeded;
         } else if worker.closed {
-            let known = ASKED_FOR.iter().any(|folder| call.contains(&format!("\"{folder}")));
+            let known = ASKED_FOR.iter().any(|part| call.contains(part));
             if succeeded {
                 return Err(format!("a closed worker got what it asked for: {line}"));
             } else if !(call.starts_with("open") && known) {
