@@ -11,9 +11,10 @@ use crate::support::{Server, TestStore, cases};
 const CALLS: &str = "execve,execveat,open,openat,openat2,creat,socket,socketpair,connect,accept,accept4,memfd_create,\
                      seccomp,clone,clone3,fork,vfork";
 
-/// Parts of the names that libraries ask for and do without: the number of processors, sizes of pages, what a
-/// backtrace is made of, a seed (SQLite takes the time for it), time zones (there are some within).
-const ASKED_FOR: &[&str] = &["/sys/", "/proc/", "/etc/", "/usr/lib/debug", "/dev/urandom", "/usr/share/"];
+/// Parts of names that libraries ask for and do without: the number of processors, sizes of
+/// pages, what a backtrace is made of, a seed (SQLite takes the time), time zones (some are within).
+const ASKED_FOR: &[&str] =
+    &["\"/sys/", "\"/proc/", "\"/etc/", "\"/usr/lib/debug", "\"/dev/urandom\"", "zoneinfo"];
 
 #[derive(Default)]
 struct Worker {
