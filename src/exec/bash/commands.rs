@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bashkit::{
-    BashBuilder, Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileType, Metadata, Result, SubCommand,
+    BashBuilder, Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, FileType, Metadata, Result, SubCommand,
     async_trait,
 };
 
@@ -15,6 +15,7 @@ use crate::exec::commands::fetch::Net;
 use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, git, reads_lent, wget, xargs};
 use crate::fs::{Errno, Kind, Quota, Stat};
 
+mod filters;
 mod programs;
 mod yes;
 
@@ -23,6 +24,7 @@ pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> B
     for &(name, run) in ALL {
         bash = bash.builtin(name, Box::new(Ours { stage: stage.clone(), name, run }));
     }
+    bash = filters::register(bash, stage);
     for name in ["curl", "git", "wget"] {
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
@@ -135,7 +137,11 @@ struct Ours {
 impl Builtin for Ours {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
         let cwd = ctx.cwd.to_str().unwrap_or("/").to_owned();
-        let lent = if reads_lent(self.name) { self.lent(&ctx, &cwd).await } else { BTreeMap::new() };
+        let lent = if reads_lent(self.name) {
+            lent(&self.stage, &*ctx.fs, ctx.args, &cwd, self.name == "ls").await
+        } else {
+            BTreeMap::new()
+        };
         // What was printed before leaves now: the command may compute for long.
         tokio::task::yield_now().await;
         let call = Call {
@@ -164,41 +170,43 @@ fn refused_option(stderr: &[u8]) -> Option<String> {
     refused.then(|| line.to_owned())
 }
 
-impl Ours {
-    /// Operands that only the engine knows: `/dev/fd/63`, `/etc/passwd`; for `ls` the
-    /// root too, which has its directories.
-    async fn lent(&self, ctx: &BuiltinContext<'_>, cwd: &str) -> BTreeMap<String, Lent> {
-        let mut lent = BTreeMap::new();
-        let lists = self.name == "ls";
-        let here = if lists && cwd == "/" { Some(".") } else { None };
-        let operands =
-            ctx.args.iter().map(String::as_str).filter(|arg| !arg.is_empty() && !arg.starts_with('-'));
-        for arg in operands.chain(here) {
-            let path = absolute(cwd, arg);
-            let root = lists && path.starts_with('/') && path.trim_end_matches(['/', '.']).is_empty();
-            if !root && !matches!(self.stage.scene().files.stat(&path, true), Err(Errno::ENOENT)) {
-                continue;
-            }
-            let path = Path::new(&path);
-            let Ok(metadata) = ctx.fs.stat(path).await else { continue };
-            let (mut data, mut entries) = (Vec::new(), Vec::new());
-            if metadata.file_type != FileType::Directory {
-                match ctx.fs.read_file(path).await {
-                    Ok(read) => data = read,
-                    Err(_) => continue,
-                }
-            } else if lists {
-                let found = ctx.fs.read_dir(path).await.unwrap_or_default();
-                entries.extend(found.into_iter().map(|entry| {
-                    let size = entry.metadata.size;
-                    (entry.name.into(), stat(&entry.metadata, size))
-                }));
-            }
-            let stat = stat(&metadata, data.len() as u64);
-            lent.insert(arg.to_owned(), Lent { stat, data: data.into(), entries });
+/// Operands that only the engine knows: `/dev/fd/63`, `/etc/passwd`; for who `lists`
+/// directories the root too, which has its own.
+async fn lent(
+    stage: &Stage,
+    fs: &dyn FileSystem,
+    args: &[String],
+    cwd: &str,
+    lists: bool,
+) -> BTreeMap<String, Lent> {
+    let mut lent = BTreeMap::new();
+    let here = if lists && cwd == "/" { Some(".") } else { None };
+    let operands = args.iter().map(String::as_str).filter(|arg| !arg.is_empty() && !arg.starts_with('-'));
+    for arg in operands.chain(here) {
+        let path = absolute(cwd, arg);
+        let root = lists && path.starts_with('/') && path.trim_end_matches(['/', '.']).is_empty();
+        if !root && !matches!(stage.scene().files.stat(&path, true), Err(Errno::ENOENT)) {
+            continue;
         }
-        lent
+        let path = Path::new(&path);
+        let Ok(metadata) = fs.stat(path).await else { continue };
+        let (mut data, mut entries) = (Vec::new(), Vec::new());
+        if metadata.file_type != FileType::Directory {
+            match fs.read_file(path).await {
+                Ok(read) => data = read,
+                Err(_) => continue,
+            }
+        } else if lists {
+            let found = fs.read_dir(path).await.unwrap_or_default();
+            entries.extend(found.into_iter().map(|entry| {
+                let size = entry.metadata.size;
+                (entry.name.into(), stat(&entry.metadata, size))
+            }));
+        }
+        let stat = stat(&metadata, data.len() as u64);
+        lent.insert(arg.to_owned(), Lent { stat, data: data.into(), entries });
     }
+    lent
 }
 
 fn stat(metadata: &Metadata, size: u64) -> Stat {
