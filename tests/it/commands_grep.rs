@@ -51,7 +51,7 @@ async fn what_grep_prints_is_gnus() {
         "grep foo z; grep -a foo z; grep -c foo z; grep -n foo z; grep -o foo z; grep a z; grep -v foo z; grep -vc foo z; grep -I foo z; echo $?; grep -l foo z; grep -q foo z; echo $?; grep --text foo z; grep -U foo z; grep --binary-files=text foo z; grep --binary-files=without-match -c foo z; grep --binary-files=binary foo z; grep '^b' z",
         "grep foo l; grep -a foo l; grep -n foo l; grep -c foo l; grep -o foo l; grep -o 'foo.*' l; grep a l; grep -A1 foo l; grep -v bar l; grep 'a.b' l; grep -a 'a.b' l; grep -a 'a[^x]*' l; grep -ao 'a[^x]*' l; grep -l b l; cat l | grep foo; grep -av foo l",
         "{ seq 20000; printf 'x\\0\\n'; seq 5; } >big; grep 99 big | wc -l; grep -c 99 big; grep -a x big | od -c; grep -n x big; grep 19999 big; rm big",
-        "grep -i É u; grep -io é u; grep слово u; grep -i слово u; grep -w слово u; grep -c '^.$' u; grep '^...$' u; grep -o '[а-я]*' u; grep '[[:alpha:]]ß' u; grep -i STRASSE u; grep -E '\\w{6}' u; grep -ob 本 u; grep -v '[[:ascii:]]' u; grep -c '[^[:alpha:]]' u; grep 'é\\|日' u",
+        "grep -i É u; grep -io é u; grep слово u; grep -i слово u; grep -w слово u; grep -c '^.$' u; grep '^...$' u; grep '[[:alpha:]]ß' u; grep -i STRASSE u; grep -E '\\w{6}' u; grep -ob 本 u; grep -v '[[:ascii:]]' u; grep -c '[^[:alpha:]]' u; grep 'é\\|日' u",
         "grep x crlf | od -c; grep 'x$' crlf; grep -c 'x.$' crlf; grep -E 'x\\s$' crlf | od -c; grep -o . crlf | od -c",
     ];
     compare(SETUP, &scripts).await;
@@ -125,7 +125,7 @@ async fn the_shell_reaches_them_in_all_its_ways() {
 #[tokio::test]
 async fn what_would_take_for_ever_ends() {
     let scripts = [
-        ("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' | grep -P '(a+)+(?=c)'", 2),
+        ("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' | grep -P '^(?:(a)|a\\1?|aa)+$'", 2),
         ("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' | grep -E '((a*)*)*\\1c'", 2),
         ("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' | grep -E '(a*)*c'", 1),
         ("grep -E '((((((((((x{100}){100}){100}){100}){100}){100}){100}){100}){100}){100})' /dev/null", 2),
@@ -142,8 +142,11 @@ async fn what_would_take_for_ever_ends() {
         assert_eq!(ran.ended.end, End::Exited(exit), "{script}: {}", ran.stderr());
         assert!(started.elapsed() < Duration::from_secs(60), "{script} takes {:?}", started.elapsed());
     }
-    let ran = sandbox.run("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' >f; grep -P '(a+)+(?=c)' f").await;
+    let ran = sandbox.run("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' >f; grep -P '^(?:(a)|a\\1?|aa)+$' f").await;
     assert_eq!(ran.stderr(), "grep: f: exceeded the limit on backtracking\n");
+    // The machine's glibc refuses ranges beyond ASCII.
+    let ran = sandbox.run("echo Слово | grep -o '[а-я]*'").await;
+    assert_eq!(ran.stdout(), "лово\n");
     let ran = sandbox.run("seq 3 >g; tail -f -n1 g").await;
     assert_eq!((ran.ended.end.clone(), ran.stdout()), (End::Exited(0), "3\n".to_owned()));
     assert_eq!(ran.stderr(), "tail: not following: files do not grow while a script runs\n");

@@ -23,6 +23,8 @@ pub(super) fn parse(text: &str, lines: bool) -> Result<Count, Refusal> {
     let end = digits.find(|char: char| !char.is_ascii_digit()).unwrap_or(digits.len());
     let (digits, unit) = digits.split_at(end);
     let shown = if sign == Some('-') { number } else { text };
+    // A unit alone is one of it.
+    let digits = if digits.is_empty() && !unit.is_empty() { "1" } else { digits };
     let factor = unit_of(unit).filter(|_| !digits.is_empty()).ok_or_else(|| wrong(shown, ""))?;
     let value = factor.zip(digits.parse::<u64>().ok()).and_then(|(factor, value)| value.checked_mul(factor));
     match value {

@@ -25,6 +25,9 @@ mod symbols;
 /// Exit when something went wrong; 1 tells that no line was selected.
 const FAILED: u8 = 2;
 
+/// Size of what is no file, for the width of numbers.
+const UNKNOWN_SIZE: u64 = i64::MAX as u64;
+
 /// Output that waits while files are searched.
 const FULL: usize = 64 << 10;
 
@@ -185,14 +188,11 @@ impl Grep<'_> {
         self.next_operand += 1;
         if is_stdin(call, operand) {
             let name = if operand == "-" { self.options.label } else { operand };
-            if operand == "-" && self.options.globs.skip_file("-", true) {
-                return;
-            }
             // Read once, it is at its end.
             if std::mem::replace(&mut self.stdin_read, true) {
                 return self.data(name.to_owned(), &[], answer);
             }
-            let search = Search::new(name.to_owned(), &self.options);
+            let search = Search::new(name.to_owned(), UNKNOWN_SIZE, &self.options);
             self.state = State::Stream(Box::new(search), Vec::new());
             return;
         }
@@ -266,7 +266,7 @@ impl Grep<'_> {
 
     /// Searches a file.
     fn data(&mut self, name: String, data: &[u8], answer: &mut Answer) {
-        let mut search = Search::new(name, &self.options);
+        let mut search = Search::new(name, data.len() as u64, &self.options);
         let Some(engine) = &mut self.engine else { return };
         let mut sink = Sink { options: &self.options, out: &mut answer.stdout, used: &mut self.used };
         let searched = search.whole(data, engine, &mut sink);

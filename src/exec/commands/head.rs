@@ -49,7 +49,10 @@ struct Head<'a> {
     headers: bool,
     first: bool,
     stdin: Option<Stdin>,
-    stdin_read: bool,
+    /// Standard input is at its end.
+    stdin_ended: bool,
+    /// What came of it, and was not printed.
+    rest: Vec<u8>,
 }
 
 /// Standard input on its way.
@@ -90,7 +93,8 @@ impl<'a> Head<'a> {
             headers: false,
             first: true,
             stdin: None,
-            stdin_read: false,
+            stdin_ended: false,
+            rest: Vec::new(),
         };
         let old = args.first().and_then(|word| obsolete(word)).transpose()?;
         let rest = if old.is_some() { &args[1..] } else { args };
@@ -127,6 +131,7 @@ impl<'a> Head<'a> {
     /// Prints of standard input what is certain; whether more of it is wanted.
     fn stdin(&mut self, fresh: &[u8], out: &mut Vec<u8>) -> bool {
         let Some(stdin) = &mut self.stdin else { return false };
+        self.stdin_ended = fresh.is_empty();
         if self.from_end {
             stdin.held.extend_from_slice(fresh);
             // A line that has not ended may yet be the last, so that it does not count.
@@ -142,6 +147,8 @@ impl<'a> Head<'a> {
         match counts::first(fresh, stdin.left, self.end) {
             Ok(certain) => {
                 out.extend_from_slice(&fresh[..certain]);
+                self.rest = fresh[certain..].to_vec();
+                self.stdin_ended = false;
                 false
             }
             Err(counted) => {
@@ -205,10 +212,13 @@ impl Filter for Head<'_> {
             return self.file(call, operand, answer);
         }
         self.header(if operand == "-" { "standard input" } else { operand }, &mut answer.stdout);
-        // Nothing is wanted, or it was read once and is at its end.
         let wanted = self.count > 0 || self.from_end;
-        if wanted && !std::mem::replace(&mut self.stdin_read, true) {
+        if wanted && !self.stdin_ended {
             self.stdin = Some(Stdin { left: self.count, held: Vec::new() });
+            let rest = std::mem::take(&mut self.rest);
+            if !rest.is_empty() && !self.stdin(&rest, &mut answer.stdout) {
+                self.stdin = None;
+            }
         }
         Next::Again
     }

@@ -14,6 +14,9 @@ pub(super) fn translate(signs: &[Sign], at: usize, out: &mut String) -> Result<u
         at += 1;
     }
     let first = at;
+    if at == signs.len() {
+        return Err("Invalid regular expression".to_owned());
+    }
     let mut plain = true;
     loop {
         let sign = *signs.get(at).ok_or(UNMATCHED)?;

@@ -40,6 +40,8 @@ pub(super) fn translate(signs: &[Sign], extended: bool, fancy: bool) -> Result<T
 enum Place {
     /// Nothing that could be repeated.
     Start,
+    /// As `Start`, behind a `^` of a basic expression, where no second one can stand.
+    Begun,
     Atom,
     Repeated,
 }
@@ -151,7 +153,7 @@ impl Translator<'_> {
         self.atom(|out| out.push(sign));
         // `^*` of a basic expression is a star.
         if !self.extended && sign == '^' {
-            self.place = Place::Start;
+            self.place = Place::Begun;
         }
     }
 
@@ -186,7 +188,7 @@ impl Translator<'_> {
     fn repeat(&mut self, operator: &str, warning: &'static str) {
         match self.place {
             Place::Start if self.extended => self.done.warnings.push(warning),
-            Place::Start => self.atom(|out| {
+            Place::Start | Place::Begun => self.atom(|out| {
                 out.push('\\');
                 out.push_str(operator);
             }),
@@ -231,7 +233,7 @@ impl Translator<'_> {
         if low.max(high.unwrap_or(0)) > MOST {
             return Err("Regular expression too big".to_owned());
         }
-        if self.place == Place::Start && !self.extended {
+        if matches!(self.place, Place::Start | Place::Begun) && !self.extended {
             return Err("Invalid preceding regular expression".to_owned());
         }
         self.at = at + close.len();

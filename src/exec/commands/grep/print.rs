@@ -15,6 +15,8 @@ pub(super) struct Place<'p> {
     pub(super) name: &'p str,
     pub(super) number: u64,
     pub(super) offset: u64,
+    /// Of both numbers.
+    pub(super) width: usize,
     /// Or printed for what is around it.
     pub(super) selected: bool,
 }
@@ -30,11 +32,11 @@ fn colored(options: &Options<'_>, color: &str, text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-fn number(options: &Options<'_>, number: u64, out: &mut Vec<u8>) {
+fn number(options: &Options<'_>, number: u64, width: usize, out: &mut Vec<u8>) {
     if options.color {
-        colored(options, NUMBER, number.to_string().as_bytes(), out);
+        colored(options, NUMBER, format!("{number:>width$}").as_bytes(), out);
     } else {
-        let _ = write!(out, "{number}");
+        let _ = write!(out, "{number:>width$}");
     }
 }
 
@@ -79,11 +81,11 @@ fn head(options: &Options<'_>, place: &Place<'_>, text: &[u8], out: &mut Vec<u8>
         named(options, place.name, sign, out);
     }
     if options.numbers {
-        number(options, place.number, out);
+        number(options, place.number, place.width, out);
         colored(options, SEPARATOR, sign, out);
     }
     if options.offsets {
-        number(options, place.offset, out);
+        number(options, place.offset, place.width, out);
         colored(options, SEPARATOR, sign, out);
     }
     if options.tab && (options.with_names || options.numbers || options.offsets) && !text.is_empty() {

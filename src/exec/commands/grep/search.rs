@@ -29,6 +29,8 @@ pub(super) struct Search {
     quiet: bool,
     pub(super) over: bool,
     binary: bool,
+    /// Of numbers, with `-T`.
+    width: usize,
 }
 
 /// Where lines go, and what is known across files.
@@ -40,7 +42,7 @@ pub(super) struct Sink<'s> {
 }
 
 impl Search {
-    pub(super) fn new(name: String, options: &Options<'_>) -> Self {
+    pub(super) fn new(name: String, size: u64, options: &Options<'_>) -> Self {
         let quiet = options.count || options.one_is_enough();
         Self {
             name,
@@ -55,6 +57,7 @@ impl Search {
             quiet,
             over: options.most == 0,
             binary: false,
+            width: if options.tab { size.to_string().len() } else { 0 },
         }
     }
 
@@ -222,7 +225,8 @@ impl Search {
         } else {
             0
         };
-        let place = print::Place { name: &self.name, number, offset: self.base + at as u64, selected };
+        let (offset, width) = (self.base + at as u64, self.width);
+        let place = print::Place { name: &self.name, number, offset, width, selected };
         if print::line(options, &place, text, engine, sink.out)? {
             self.last_out = Some(line.next);
         } else {
