@@ -207,7 +207,7 @@ impl Call<'_> {
     }
 
     /// Whether the exec is being ended: long work stops then, what it prints is lost.
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.files.fatal().is_some()
     }
 }

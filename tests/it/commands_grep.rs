@@ -116,6 +116,7 @@ async fn the_shell_reaches_them_in_all_its_ways() {
         "seq 5 | { read a; echo $a; cat; }; seq 5 | (head -n1 >/dev/null; echo done); seq 3 | { cat; cat; echo end; }; f() { grep \"$1\"; }; seq 20 | f 1; g() { cat; }; echo x | g | g; seq 3 | command cat; seq 3 | env cat; command grep -c . n; \\grep -c . n; timeout 5 cat w; bash -c 'cat w | head -1'; sh -c 'grep foo' < w; eval 'head -1 n'; alias g2=grep; type cat >/dev/null && echo ok",
         "grep foo w > out; cat out; grep foo w nope > out 2> err; cat out err; grep foo nope 2>&1 | cat; grep foo w nope &> both; cat both; grep foo w >/dev/null; echo $?; grep -n foo w | tee t | wc -l; cat t; { cat f; grep foo w; head -1 n; } > all; wc -l all; cat f >&2; exec 3>fd3; cat w >&3; exec 3>&-; cat fd3; (cat w; tail -1 f) | grep -c .; rm out err both t all fd3",
         "for i in 1 2 3; do echo line $i; done | grep 2; for i in 1 2 3; do echo line $i; done | cat -n; i=0; while [ $i -lt 5 ]; do echo $i; i=$((i+1)); done | head -2; seq 1000 | grep 9 | grep -v 8 | head -5 | tail -1; cat f | grep apple | cat | grep pie; { echo a; echo b; } | grep -A1 a; seq 100 | grep -m2 5; seq 100 | grep -n -B1 -A1 '^50$'; seq 3 | cat - f | tail -3; echo x | cat - <(echo y) -; (echo a; echo b >&2) 2>&1 | grep -c .",
+        "p() { for x in 'app' 'le\\nba' 'nana\\n' '\\nend' '\\n' 'apple\\nx' 'y\\napp'; do printf \"$x\"; done; }; p | grep -n a; p | grep -nb -A1 nd; p | grep -n -B1 x; p | grep -c ''; p | grep -vn a; p | grep -n -C1 '^$'; p | grep -m2 -nA1 a; p | grep -ob pp; p | grep -xn apple; p | cat -n; p | head -n2; p | head -c 9; p | head -n -2; p | head -c -5; p | grep -B2 -A1 -n '^[xe]'; p | grep -q y && echo y; p | grep -E '(.)\\1' -n; { p; printf 'z\\0apple\\n'; } | grep -c apple; { echo apple; p; } | grep -nB3 -vm3 x",
         "mapfile -t a < <(grep -o 'a[pn]' f); echo ${#a[@]}; read -r x < <(head -1 n); echo $x; cat /etc/hostname >/dev/null; grep -c : /etc/passwd >/dev/null && echo pw; head -1 /etc/passwd | cut -d: -f1 | wc -l; cat f | tac | head -1; sort -rn n | head -2; cut -c1 f | grep -v '^$' | sort -u | tail -2; awk '{print $1}' f | grep -i app; cat f 2>/dev/null | tail -n +2 | head -n 1",
     ];
     compare(SETUP, &scripts).await;
@@ -142,7 +143,9 @@ async fn what_would_take_for_ever_ends() {
         assert_eq!(ran.ended.end, End::Exited(exit), "{script}: {}", ran.stderr());
         assert!(started.elapsed() < Duration::from_secs(60), "{script} takes {:?}", started.elapsed());
     }
-    let ran = sandbox.run("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' >f; grep -P '^(?:(a)|a\\1?|aa)+$' f").await;
+    let ran = sandbox
+        .run("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' >f; grep -P '^(?:(a)|a\\1?|aa)+$' f")
+        .await;
     assert_eq!(ran.stderr(), "grep: f: exceeded the limit on backtracking\n");
     // The machine's glibc refuses ranges beyond ASCII.
     let ran = sandbox.run("echo Слово | grep -o '[а-я]*'").await;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bashkit::{
-    BashBuilder, Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, FileType, Metadata, Result, SubCommand,
-    async_trait,
+    BashBuilder, Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, FileType, Metadata, Result,
+    SubCommand, async_trait,
 };
 
 use super::engine::Stage;

@@ -1,7 +1,7 @@
 //! The counts of `head` and `tail`: a sign, digits, a unit.
 
-use super::refusal::Refusal;
 use super::quote;
+use super::refusal::Refusal;
 
 /// A count, and the sign that it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -48,10 +48,8 @@ pub(super) fn fgrep<'a>(call: &Call<'a>) -> Result<Box<dyn Filter + 'a>, Answer>
 
 fn begin<'a>(call: &Call<'a>, syntax: Option<Syntax>) -> Result<Box<dyn Filter + 'a>, Answer> {
     let options = Options::of(call.args, syntax).map_err(|refusal| refusal.answer("grep", FAILED))?;
-    let from_stdin = options
-        .patterns
-        .iter()
-        .any(|source| matches!(source, Source::File(name) if is_stdin(call, name)));
+    let from_stdin =
+        options.patterns.iter().any(|source| matches!(source, Source::File(name) if is_stdin(call, name)));
     Ok(Box::new(Grep {
         next_operand: 0,
         state: if from_stdin { State::Patterns(Vec::new()) } else { State::Start },
@@ -82,8 +80,17 @@ enum State {
     Start,
     Operands,
     Walk(Walk),
-    Stream(Box<Search>, Vec<u8>),
+    Stream(Box<Stream>),
     Over,
+}
+
+/// Standard input on its way.
+struct Stream {
+    search: Search,
+    /// What of it may still be printed, or has not ended as a line.
+    buffer: Vec<u8>,
+    /// Where in it the line begins that has not ended.
+    from: usize,
 }
 
 impl Filter for Grep<'_> {
@@ -100,12 +107,12 @@ impl Filter for Grep<'_> {
             State::Start => self.start(call, &[], answer),
             State::Operands => self.operand(call, answer),
             State::Walk(walk) => self.walk(call, walk, answer),
-            State::Stream(search, buffer) => {
+            State::Stream(stream) => {
                 let Some(fresh) = input else {
-                    self.state = State::Stream(search, buffer);
+                    self.state = State::Stream(stream);
                     return Next::Input;
                 };
-                self.stream(*search, buffer, fresh, answer);
+                self.stream(stream, fresh, answer);
             }
             State::Over => self.state = State::Over,
         }
@@ -193,7 +200,7 @@ impl Grep<'_> {
                 return self.data(name.to_owned(), &[], answer);
             }
             let search = Search::new(name.to_owned(), UNKNOWN_SIZE, &self.options);
-            self.state = State::Stream(Box::new(search), Vec::new());
+            self.state = State::Stream(Box::new(Stream { search, buffer: Vec::new(), from: 0 }));
             return;
         }
         let path = call.path(operand);
@@ -274,30 +281,36 @@ impl Grep<'_> {
     }
 
     /// Takes some bytes of standard input, none at its end.
-    fn stream(&mut self, mut search: Search, mut buffer: Vec<u8>, fresh: &[u8], answer: &mut Answer) {
+    fn stream(&mut self, mut stream: Box<Stream>, fresh: &[u8], answer: &mut Answer) {
         let Some(engine) = &mut self.engine else { return };
         let options = &self.options;
-        let from = memchr::memrchr(options.end, &buffer).map_or(0, |at| at + 1);
+        let Stream { search, buffer, from } = &mut *stream;
         let old = buffer.len();
         buffer.extend_from_slice(fresh);
         if search.is_binary(fresh, options) {
-            search.turn_binary(&mut buffer[from..], options);
+            search.turn_binary(&mut buffer[old..], options);
         }
         let to = if fresh.is_empty() {
             buffer.len()
         } else {
-            memchr::memrchr(options.end, &buffer[old.min(from.max(old))..]).map_or(from, |at| old + at + 1)
+            memchr::memrchr(options.end, &buffer[old..]).map_or(*from, |at| old + at + 1)
         };
         let mut sink = Sink { options, out: &mut answer.stdout, used: &mut self.used };
-        let searched =
-            if from < to && !search.over { search.lines_of(&buffer, from, to, engine, &mut sink) } else { Ok(()) };
+        let searched = if *from < to && !search.over {
+            search.lines_of(buffer, *from, to, engine, &mut sink)
+        } else {
+            Ok(())
+        };
         if fresh.is_empty() || search.over || searched.is_err() {
-            return self.ended(&search, searched, answer);
+            return self.ended(&stream.search, searched, answer);
         }
-        let cut = search.kept_from(&buffer, to, options);
-        search.cut(&buffer, cut, options);
-        buffer.drain(..cut);
-        self.state = State::Stream(Box::new(search), buffer);
+        if *from < to {
+            let cut = search.kept_from(buffer, to, options);
+            search.cut(buffer, cut, options);
+            buffer.drain(..cut);
+            *from = to - cut;
+        }
+        self.state = State::Stream(stream);
     }
 
     /// What is told when a file is through.

@@ -112,7 +112,11 @@ fn obsolete(word: &str) -> Option<(char, String, bool)> {
         _ => ('l', letters),
     };
     // `-c` and `-f` alone are options as they are written now.
-    if !matches!(letters, "" | "f") || word == "-" || word == "+" || (sign == '-' && matches!(rest, "c" | "f")) {
+    if !matches!(letters, "" | "f")
+        || word == "-"
+        || word == "+"
+        || (sign == '-' && matches!(rest, "c" | "f"))
+    {
         return None;
     }
     let digits = match digits {
@@ -139,7 +143,8 @@ impl<'a> Tail<'a> {
             follow: false,
         };
         // Only before one operand or none.
-        let alone = matches!(args, [_] | [_, _]) && !args.get(1).is_some_and(|next| next.len() > 1 && next.starts_with('-'));
+        let alone = matches!(args, [_] | [_, _])
+            && !args.get(1).is_some_and(|next| next.len() > 1 && next.starts_with('-'));
         let old = args.first().filter(|_| alone).and_then(|word| obsolete(word));
         let rest = if old.is_some() { &args[1..] } else { args };
         let given = options::parse(rest, SPECS).map_err(|message| {

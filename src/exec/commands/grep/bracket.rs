@@ -71,10 +71,8 @@ fn named(signs: &[Sign], at: usize) -> Result<Option<(char, String, usize)>, Str
     }
     let Some(&Sign::Char(kind @ (':' | '.' | '='))) = signs.get(at + 1) else { return Ok(None) };
     let rest = signs.get(at + 2..).unwrap_or_default();
-    let length = rest
-        .windows(2)
-        .position(|pair| pair == [Sign::Char(kind), Sign::Char(']')])
-        .ok_or(UNMATCHED)?;
+    let length =
+        rest.windows(2).position(|pair| pair == [Sign::Char(kind), Sign::Char(']')]).ok_or(UNMATCHED)?;
     let name = rest[..length]
         .iter()
         .map(|sign| match sign {

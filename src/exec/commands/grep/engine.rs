@@ -121,7 +121,9 @@ impl Engine {
         for regex in &self.fancy {
             if let Some(found) = regex.find_from_pos(line, from).map_err(|_| exceeded())? {
                 let found = (found.start(), found.end());
-                let better = |best: (usize, usize)| (found.0, std::cmp::Reverse(found.1)) < (best.0, std::cmp::Reverse(best.1));
+                let better = |best: (usize, usize)| {
+                    (found.0, std::cmp::Reverse(found.1)) < (best.0, std::cmp::Reverse(best.1))
+                };
                 if best.is_none_or(better) {
                     best = Some(found);
                 }
@@ -152,8 +154,10 @@ impl Plain {
                 .nfa_size_limit(Some(SIZE))
                 .which_captures(WhichCaptures::Implicit)
                 .look_matcher(looks);
-            let nfa =
-                thompson::Compiler::new().configure(config).build_from_hir(&hir).map_err(|_| "Regular expression too big")?;
+            let nfa = thompson::Compiler::new()
+                .configure(config)
+                .build_from_hir(&hir)
+                .map_err(|_| "Regular expression too big")?;
             let vm = pikevm::PikeVM::builder()
                 .configure(pikevm::PikeVM::config().match_kind(MatchKind::All))
                 .build_from_nfa(nfa)
@@ -216,7 +220,9 @@ fn parse(text: &str, options: &Options<'_>) -> Result<Hir, String> {
         .parse(text);
     match parsed {
         Ok(hir) => Ok(within_lines(hir, options.end)),
-        Err(_) if options.syntax == Syntax::Perl => Err("a pattern that is invalid or not supported here".to_owned()),
+        Err(_) if options.syntax == Syntax::Perl => {
+            Err("a pattern that is invalid or not supported here".to_owned())
+        }
         Err(_) => Err("Invalid regular expression".to_owned()),
     }
 }
@@ -254,7 +260,9 @@ fn within_lines(hir: Hir, end: u8) -> Hir {
             Hir::repetition(repetition)
         }
         HirKind::Capture(capture) => within_lines(*capture.sub, end),
-        HirKind::Concat(parts) => Hir::concat(parts.into_iter().map(|part| within_lines(part, end)).collect()),
+        HirKind::Concat(parts) => {
+            Hir::concat(parts.into_iter().map(|part| within_lines(part, end)).collect())
+        }
         HirKind::Alternation(parts) => {
             Hir::alternation(parts.into_iter().map(|part| within_lines(part, end)).collect())
         }

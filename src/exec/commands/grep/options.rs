@@ -373,8 +373,7 @@ fn context_length(word: &str) -> Result<u64, Refusal> {
 }
 
 fn directories(word: &str) -> Result<Directories, Refusal> {
-    let names =
-        [("read", Directories::Read), ("recurse", Directories::Recurse), ("skip", Directories::Skip)];
+    let names = [("read", Directories::Read), ("recurse", Directories::Recurse), ("skip", Directories::Skip)];
     choice("--directories", word, &names).map_err(|refusal| match refusal {
         Refusal::Choice(message) => Refusal::Bare(1, usage(&message)),
         other => other,

@@ -190,14 +190,8 @@ impl Translator<'_> {
         }
         match char {
             'b' | 'B' if !self.fancy => self.push(&format!("(?-u:\\{char})"), true),
-            'b' => self.push(
-                &format!("(?:(?<=[{WORD}])(?![{WORD}])|(?<![{WORD}])(?=[{WORD}]))"),
-                true,
-            ),
-            'B' => self.push(
-                &format!("(?:(?<=[{WORD}])(?=[{WORD}])|(?<![{WORD}])(?![{WORD}]))"),
-                true,
-            ),
+            'b' => self.push(&format!("(?:(?<=[{WORD}])(?![{WORD}])|(?<![{WORD}])(?=[{WORD}]))"), true),
+            'B' => self.push(&format!("(?:(?<=[{WORD}])(?=[{WORD}])|(?<![{WORD}])(?![{WORD}]))"), true),
             'A' => self.push("^", true),
             'z' | 'Z' => self.push("$", true),
             'N' => self.push(".", true),

@@ -133,7 +133,12 @@ pub(super) fn line(
     Ok(true)
 }
 
-fn highlighted(options: &Options<'_>, text: &[u8], engine: &mut Engine, out: &mut Vec<u8>) -> Result<(), String> {
+fn highlighted(
+    options: &Options<'_>,
+    text: &[u8],
+    engine: &mut Engine,
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
     let (mut printed, mut at) = (0, 0);
     while at < text.len() {
         let Some((start, end)) = engine.find_in(text, at)? else { break };

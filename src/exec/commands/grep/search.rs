@@ -62,7 +62,12 @@ impl Search {
     }
 
     /// Searches all of a file.
-    pub(super) fn whole(&mut self, data: &[u8], engine: &mut Engine, sink: &mut Sink<'_>) -> Result<(), String> {
+    pub(super) fn whole(
+        &mut self,
+        data: &[u8],
+        engine: &mut Engine,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), String> {
         let looks = sink.options.end != 0 && sink.options.binary != Binary::Text;
         let zero = if looks { memchr::memchr(0, data) } else { None };
         let Some(zero) = zero else { return self.lines_of(data, 0, data.len(), engine, sink) };
@@ -155,7 +160,13 @@ impl Search {
     }
 
     /// Lines of trailing context, up to `to`.
-    fn follow(&mut self, data: &[u8], to: usize, engine: &mut Engine, sink: &mut Sink<'_>) -> Result<(), String> {
+    fn follow(
+        &mut self,
+        data: &[u8],
+        to: usize,
+        engine: &mut Engine,
+        sink: &mut Sink<'_>,
+    ) -> Result<(), String> {
         let mut at = self.last_out.unwrap_or(0);
         while self.pending > 0 && at < to {
             self.pending -= 1;
