@@ -227,7 +227,7 @@ pub(crate) fn absolute(cwd: &str, operand: &str) -> String {
 }
 
 /// `name` in `dir`, as it is written.
-fn join(dir: &str, name: &str) -> String {
+pub(crate) fn join(dir: &str, name: &str) -> String {
     if dir.ends_with('/') { format!("{dir}{name}") } else { format!("{dir}/{name}") }
 }
 

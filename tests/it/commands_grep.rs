@@ -154,3 +154,21 @@ async fn what_would_take_for_ever_ends() {
     assert_eq!((ran.ended.end.clone(), ran.stdout()), (End::Exited(0), "3\n".to_owned()));
     assert_eq!(ran.stderr(), "tail: not following: files do not grow while a script runs\n");
 }
+
+/// Files that the interpreter invents, by name, through links and below a directory.
+#[tokio::test]
+async fn what_the_interpreter_invents_is_read() {
+    let mut sandbox = Sandbox::new();
+    let script = "ln -s /etc e; head -n1 e/passwd | cut -d: -f1; cd e && grep -c ^root: passwd; cat hostname; cd; \
+                  grep -rl ^root: /etc; grep -rh ^root: /etc --include=passwd | cut -d: -f1; cat /etc; head /etc; grep -r x nope; \
+                  tail -n1 hostname; grep root";
+    let ran = sandbox.run(script).await;
+    let stdout = ran.stdout();
+    assert!(stdout.starts_with("root\n1\nsandbox\n"), "{stdout}");
+    assert!(stdout.contains("\n/etc/passwd\n") && stdout.ends_with("\nroot\n"), "{stdout}");
+    assert_eq!(
+        ran.stderr(),
+        "cat: /etc: Is a directory\nhead: error reading '/etc': Is a directory\ngrep: nope: No such file or directory\n\
+         tail: cannot open 'hostname' for reading: No such file or directory\n"
+    );
+}

@@ -254,6 +254,10 @@ impl Grep<'_> {
                     Ok(data) => self.data(shown, &data, answer),
                     Err(errno) => self.complain(&shown, errno, answer),
                 },
+                Found::Lent(shown) => {
+                    let data = call.lent.get(&shown).map(|lent| lent.data.clone()).unwrap_or_default();
+                    self.data(shown, &data, answer);
+                }
                 Found::Failed(shown, errno) => self.complain(&shown, errno, answer),
                 Found::Loop(shown) => {
                     if self.options.messages {

@@ -10,7 +10,7 @@ use bashkit::{
     ExecResult, Result, async_trait,
 };
 
-use super::{lent, refused_option};
+use super::{Dirs, lent, refused_option};
 use crate::clock;
 use crate::exec::bash::engine::Stage;
 use crate::exec::commands::filter::{Begin, Next};
@@ -82,7 +82,9 @@ impl FilterCall {
 impl Command for FilterCall {
     async fn execute(&self, ctx: CommandContext<'_>) -> Result<CommandStatus> {
         let cwd = Path::to_str(ctx.cwd).unwrap_or("/").to_owned();
-        let lent = lent(&self.stage, &*ctx.fs, ctx.args, &cwd, false).await;
+        // Only `grep` goes into directories.
+        let dirs = if ctx.name.ends_with("grep") { Dirs::Read } else { Dirs::Closed };
+        let lent = lent(&self.stage, &*ctx.fs, ctx.args, &cwd, dirs).await;
         // What was printed before leaves now: the command may compute for long.
         tokio::task::yield_now().await;
         let call = Call {

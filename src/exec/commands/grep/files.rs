@@ -84,6 +84,8 @@ pub(super) enum Found {
     File(String, u64),
     /// A link that is followed to a file: as it is shown, and where it is.
     Link(String, String),
+    /// A file that only the interpreter has.
+    Lent(String),
     /// A directory that cannot be read, or leads back to one above it.
     Failed(String, Errno),
     Loop(String),
@@ -92,14 +94,19 @@ pub(super) enum Found {
 impl Walk {
     /// Begins in `path`, which is shown as `shown`; if that is empty, so that names stand alone.
     pub(super) fn new(call: &Call<'_>, shown: &str, path: &str) -> Result<Self, Errno> {
-        let ino = call.files.stat(path, true)?.ino;
+        let lent = call.lent.get(shown).map(|lent| lent.stat);
+        let ino = lent.map_or_else(|| call.files.stat(path, true), Ok)?.ino;
         let mut walk = Self { open: Vec::new() };
         walk.enter(call, shown.to_owned(), path.to_owned(), ino)?;
         Ok(walk)
     }
 
     fn enter(&mut self, call: &Call<'_>, shown: String, path: String, ino: u64) -> Result<(), Errno> {
-        let rest = call.files.read_dir(&path)?.into_iter();
+        let rest = match call.lent.get(&shown) {
+            Some(lent) => lent.entries.clone(),
+            None => call.files.read_dir(&path)?,
+        }
+        .into_iter();
         self.open.push(Dir { shown, path, ino, rest });
         Ok(())
     }
@@ -130,14 +137,19 @@ impl Walk {
                     if linked && self.open.iter().any(|above| above.ino == stat.ino) {
                         return Some(Found::Loop(shown));
                     }
-                    // What the interpreter invents has no number, and is no part of the tree.
-                    if stat.ino != 0
+                    // What the interpreter invents has no number; it is searched if it is named.
+                    if (stat.ino != 0 || call.lent.contains_key(&shown))
                         && let Err(errno) = self.enter(call, shown.clone(), path, stat.ino)
                     {
                         return Some(Found::Failed(shown, errno));
                     }
                 }
-                Kind::File | Kind::Symlink if stat.ino == 0 || globs.skip_file(&name, false) => {}
+                Kind::File | Kind::Symlink if globs.skip_file(&name, false) => {}
+                Kind::File | Kind::Symlink if stat.ino == 0 => {
+                    if call.lent.contains_key(&shown) {
+                        return Some(Found::Lent(shown));
+                    }
+                }
                 Kind::File | Kind::Symlink if linked => {
                     return Some(Found::Link(shown, join(&dir.path, &name)));
                 }
