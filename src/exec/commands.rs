@@ -8,23 +8,28 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::fs::{Errno, Name, Stat, WorkingCopy};
+use crate::fs::{Errno, Kind, Name, Stat, WorkingCopy};
 
 mod basic_regex;
+mod cat;
 mod chmod;
 mod cmp;
 mod column;
 mod comm;
+mod counts;
 mod csplit;
 pub(crate) mod curl;
 pub(crate) mod date;
 mod diff;
 mod directories;
 pub(crate) mod fetch;
+pub(crate) mod filter;
 mod fmt;
 pub(crate) mod git;
 mod glob;
+mod grep;
 mod gzip;
+mod head;
 mod human;
 mod iconv;
 mod input;
@@ -46,6 +51,7 @@ mod split;
 mod sqlite3;
 mod stat;
 mod tac;
+mod tail;
 mod tar;
 mod transfer;
 mod uniq;
@@ -129,6 +135,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("sqlite3", sqlite3::run),
     ("stat", stat::run),
     ("tac", tac::run),
+    ("tail", tail::run),
     ("tar", tar::run),
     ("uniq", uniq::run),
     ("unxz", xz::unxz),
@@ -140,7 +147,16 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("zip", zip::run),
 ];
 
-/// Whether a command reads files that are outside the working copy.
+/// Those that work while standard input comes. All of them look at [`Call::lent`].
+pub(crate) const FILTERS: &[(&str, filter::Begin)] = &[
+    ("cat", cat::begin),
+    ("egrep", grep::egrep),
+    ("fgrep", grep::fgrep),
+    ("grep", grep::grep),
+    ("head", head::begin),
+];
+
+/// Whether a command of [`ALL`] reads files that are outside the working copy.
 pub(crate) fn reads_lent(name: &str) -> bool {
     matches!(
         name,
@@ -158,6 +174,7 @@ pub(crate) fn reads_lent(name: &str) -> bool {
             | "split"
             | "stat"
             | "tac"
+            | "tail"
             | "tar"
             | "uniq"
             | "wc"
@@ -174,6 +191,7 @@ impl Call<'_> {
     fn read(&self, operand: &str) -> Result<Bytes, Errno> {
         match (operand, self.lent.get(operand)) {
             ("-", _) => Ok(self.stdin.to_vec().into()),
+            (_, Some(lent)) if lent.stat.kind == Kind::Dir => Err(Errno::EISDIR),
             (_, Some(lent)) => Ok(lent.data.clone()),
             (_, None) => self.files.read(&self.path(operand)),
         }
@@ -189,7 +207,7 @@ impl Call<'_> {
     }
 
     /// Whether the exec is being ended: long work stops then, what it prints is lost.
-    fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.files.fatal().is_some()
     }
 }
@@ -209,7 +227,7 @@ pub(crate) fn absolute(cwd: &str, operand: &str) -> String {
 }
 
 /// `name` in `dir`, as it is written.
-fn join(dir: &str, name: &str) -> String {
+pub(crate) fn join(dir: &str, name: &str) -> String {
     if dir.ends_with('/') { format!("{dir}{name}") } else { format!("{dir}/{name}") }
 }
 

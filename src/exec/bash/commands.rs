@@ -4,17 +4,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use bashkit::{
-    BashBuilder, Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileType, Metadata, Result, SubCommand,
-    async_trait,
+    BashBuilder, Builtin, BuiltinContext, ExecResult, ExecutionPlan, FileSystem, FileType, Metadata, Result,
+    SubCommand, async_trait,
 };
 
 use super::engine::Stage;
 use super::file_system::nanoseconds;
 use crate::clock;
 use crate::exec::commands::fetch::Net;
-use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, git, reads_lent, wget, xargs};
-use crate::fs::{Errno, Kind, Quota, Stat};
+use crate::exec::commands::{
+    ALL, Answer, Call, Command, Lent, absolute, curl, git, join, reads_lent, wget, xargs,
+};
+use crate::fs::{Errno, Kind, Quota, Stat, WorkingCopy};
 
+mod filters;
 mod programs;
 mod yes;
 
@@ -23,6 +26,7 @@ pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> B
     for &(name, run) in ALL {
         bash = bash.builtin(name, Box::new(Ours { stage: stage.clone(), name, run }));
     }
+    bash = filters::register(bash, stage);
     for name in ["curl", "git", "wget"] {
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
@@ -135,7 +139,14 @@ struct Ours {
 impl Builtin for Ours {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
         let cwd = ctx.cwd.to_str().unwrap_or("/").to_owned();
-        let lent = if reads_lent(self.name) { self.lent(&ctx, &cwd).await } else { BTreeMap::new() };
+        let lent = if reads_lent(self.name) {
+            {
+                let dirs = if self.name == "ls" { Dirs::Listed } else { Dirs::Closed };
+                lent(&self.stage, &*ctx.fs, ctx.args, &cwd, dirs).await
+            }
+        } else {
+            BTreeMap::new()
+        };
         // What was printed before leaves now: the command may compute for long.
         tokio::task::yield_now().await;
         let call = Call {
@@ -164,41 +175,82 @@ fn refused_option(stderr: &[u8]) -> Option<String> {
     refused.then(|| line.to_owned())
 }
 
-impl Ours {
-    /// Operands that only the engine knows: `/dev/fd/63`, `/etc/passwd`; for `ls` the
-    /// root too, which has its directories.
-    async fn lent(&self, ctx: &BuiltinContext<'_>, cwd: &str) -> BTreeMap<String, Lent> {
-        let mut lent = BTreeMap::new();
-        let lists = self.name == "ls";
-        let here = if lists && cwd == "/" { Some(".") } else { None };
-        let operands =
-            ctx.args.iter().map(String::as_str).filter(|arg| !arg.is_empty() && !arg.starts_with('-'));
-        for arg in operands.chain(here) {
-            let path = absolute(cwd, arg);
-            let root = lists && path.starts_with('/') && path.trim_end_matches(['/', '.']).is_empty();
-            if !root && !matches!(self.stage.scene().files.stat(&path, true), Err(Errno::ENOENT)) {
-                continue;
-            }
-            let path = Path::new(&path);
-            let Ok(metadata) = ctx.fs.stat(path).await else { continue };
-            let (mut data, mut entries) = (Vec::new(), Vec::new());
-            if metadata.file_type != FileType::Directory {
-                match ctx.fs.read_file(path).await {
-                    Ok(read) => data = read,
-                    Err(_) => continue,
-                }
-            } else if lists {
-                let found = ctx.fs.read_dir(path).await.unwrap_or_default();
-                entries.extend(found.into_iter().map(|entry| {
-                    let size = entry.metadata.size;
-                    (entry.name.into(), stat(&entry.metadata, size))
-                }));
-            }
-            let stat = stat(&metadata, data.len() as u64);
-            lent.insert(arg.to_owned(), Lent { stat, data: data.into(), entries });
+/// Who looks at directories that only the engine knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dirs {
+    /// Nobody: that they are there is enough.
+    Closed,
+    /// Who lists them; the root too, which has its own.
+    Listed,
+    /// Who reads all below them.
+    Read,
+}
+
+/// Files below one directory that are read, at most.
+const MOST_BELOW: usize = 10_000;
+
+/// Operands that only the engine knows: `/dev/fd/63`, `/etc/passwd`.
+async fn lent(
+    stage: &Stage,
+    fs: &dyn FileSystem,
+    args: &[String],
+    cwd: &str,
+    dirs: Dirs,
+) -> BTreeMap<String, Lent> {
+    let mut lent = BTreeMap::new();
+    let here = if dirs == Dirs::Listed && cwd == "/" { Some(".") } else { None };
+    let operands = args.iter().map(String::as_str).filter(|arg| !arg.is_empty() && !arg.starts_with('-'));
+    for arg in operands.chain(here) {
+        let path = absolute(cwd, arg);
+        let root =
+            dirs == Dirs::Listed && path.starts_with('/') && path.trim_end_matches(['/', '.']).is_empty();
+        if !root && !may_be_lent(&stage.scene().files, cwd, arg, &path) {
+            continue;
         }
-        lent
+        let Some(found) = lend(fs, &path, dirs).await else { continue };
+        let mut below: Vec<String> = Vec::new();
+        let names = |dir: &str, found: &Lent| -> Vec<String> {
+            found.entries.iter().map(|(name, _)| join(dir, name)).collect()
+        };
+        if dirs == Dirs::Read {
+            below.extend(names(arg, &found));
+        }
+        lent.insert(arg.to_owned(), found);
+        while let Some(name) = below.pop().filter(|_| lent.len() < MOST_BELOW) {
+            let Some(found) = lend(fs, &absolute(cwd, &name), dirs).await else { continue };
+            below.extend(names(&name, &found));
+            lent.insert(name, found);
+        }
     }
+    lent
+}
+
+/// Whether the engine is worth asking: not for a plain name, which a pattern mostly is, in a
+/// directory of the sandbox below `/home`, where it invents nothing.
+fn may_be_lent(files: &WorkingCopy, cwd: &str, arg: &str, path: &str) -> bool {
+    if !matches!(files.stat(path, true), Err(Errno::ENOENT)) {
+        return false;
+    }
+    let own = || files.canonical(cwd).is_ok_and(|cwd| cwd.starts_with("/home/"));
+    arg.contains('/') || files.stat(path, false).is_ok() || !own()
+}
+
+/// What the engine has there.
+async fn lend(fs: &dyn FileSystem, path: &str, dirs: Dirs) -> Option<Lent> {
+    let path = Path::new(path);
+    let metadata = fs.stat(path).await.ok()?;
+    let (mut data, mut entries) = (Vec::new(), Vec::new());
+    if metadata.file_type != FileType::Directory {
+        data = fs.read_file(path).await.ok()?;
+    } else if dirs != Dirs::Closed {
+        let found = fs.read_dir(path).await.unwrap_or_default();
+        entries.extend(found.into_iter().map(|entry| {
+            let size = entry.metadata.size;
+            (entry.name.into(), stat(&entry.metadata, size))
+        }));
+    }
+    let stat = stat(&metadata, data.len() as u64);
+    Some(Lent { stat, data: data.into(), entries })
 }
 
 fn stat(metadata: &Metadata, size: u64) -> Stat {

@@ -10,6 +10,8 @@ pub(super) enum Refusal {
     Wrong(String),
     /// As [`Refusal::Misused`], where the exit is 1 whatever the command's own is.
     Choice(String),
+    /// The exit, and all that is told: no command's name stands before it.
+    Bare(u8, String),
     /// What was asked for: a help or a version, which is no failure.
     Told(&'static str),
 }
@@ -22,6 +24,7 @@ impl Refusal {
             Self::Misused(message) => answer.misused(exit, command, &message),
             Self::Wrong(message) => answer.complain(exit, format!("{command}: {message}")),
             Self::Choice(message) => answer.misused(1, command, &message),
+            Self::Bare(exit, text) => answer.complain(exit, text),
             Self::Told(text) => answer.stdout.extend_from_slice(text.as_bytes()),
         }
         answer

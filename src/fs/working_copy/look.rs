@@ -62,11 +62,26 @@ impl WorkingCopy {
     /// Whole content, links followed. `/dev/null` is empty; the other devices are
     /// EINVAL here (see [`Self::read_at`]).
     pub fn read(&self, path: &str) -> Result<Bytes, Errno> {
-        match self.readable(path)? {
+        let readable = self.readable(path)?;
+        self.content(readable)
+    }
+
+    fn content(&self, readable: Readable) -> Result<Bytes, Errno> {
+        match readable {
             Readable::Device(device) => Ok(device.read(None)?.into()),
             Readable::Held(data) => Ok(data),
             Readable::Stored(hash, size) => self.call_unlocked(|| self.fetch(&hash, size)),
         }
+    }
+
+    /// Whole content of a file by its number, as [`Self::read_dir`] told it: for who goes
+    /// through a directory and has no wish to look up each name again.
+    pub fn read_file(&self, ino: Ino) -> Result<Bytes, Errno> {
+        let readable = self.call(|state| match Device::from_ino(ino) {
+            Some(device) => Ok(Readable::Device(device)),
+            None => Ok(state.readable(ino)?),
+        })?;
+        self.content(readable)
     }
 
     /// Up to `len` bytes from `offset`, fewer at the end of a file. Of `/dev/zero`,
@@ -114,16 +129,7 @@ impl WorkingCopy {
             if ino == devices::DEV_DIR {
                 return Err(Errno::EISDIR.into());
             }
-            if let Some(data) = state.local.get(ino) {
-                return Ok(Readable::Held(data));
-            }
-            match state.node(ino)?.body {
-                NodeBody::File { size, sha256: Some(hash) } => Ok(Readable::Stored(hash, size)),
-                NodeBody::File { sha256: None, .. } => Ok(Readable::Held(Bytes::new())),
-                NodeBody::Dir { .. } => Err(Errno::EISDIR.into()),
-                // Following ends at something else or at ELOOP.
-                NodeBody::Symlink { .. } => Err(Errno::ELOOP.into()),
-            }
+            Ok(state.readable(ino)?)
         })
     }
 
@@ -141,6 +147,19 @@ impl WorkingCopy {
 }
 
 impl State {
+    fn readable(&mut self, ino: Ino) -> Result<Readable, Errno> {
+        if let Some(data) = self.local.get(ino) {
+            return Ok(Readable::Held(data));
+        }
+        match self.node(ino)?.body {
+            NodeBody::File { size, sha256: Some(hash) } => Ok(Readable::Stored(hash, size)),
+            NodeBody::File { sha256: None, .. } => Ok(Readable::Held(Bytes::new())),
+            NodeBody::Dir { .. } => Err(Errno::EISDIR),
+            // Following ends at something else or at ELOOP.
+            NodeBody::Symlink { .. } => Err(Errno::ELOOP),
+        }
+    }
+
     pub(super) fn existing(&self, path: &str, follow: bool) -> Result<Ino, Errno> {
         let view = self.view();
         view.lookup(path, if follow { Final::Follow } else { Final::NoFollow })?.existing(view)

@@ -1,0 +1,92 @@
+//! The counts of `head` and `tail`: a sign, digits, a unit.
+
+use super::quote;
+use super::refusal::Refusal;
+
+/// A count, and the sign that it had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) sign: Option<char>,
+    pub(super) value: u64,
+}
+
+/// Reads one of lines or bytes.
+pub(super) fn parse(text: &str, lines: bool) -> Result<Count, Refusal> {
+    let wrong = |text: &str, why: &str| {
+        let what = if lines { "lines" } else { "bytes" };
+        Refusal::Wrong(format!("invalid number of {what}: {}{why}", quote::curly(text)))
+    };
+    let sign = text.chars().next().filter(|sign| matches!(sign, '+' | '-'));
+    let number = &text[sign.map_or(0, char::len_utf8)..];
+    let digits = number.trim_start_matches([' ', '\t', '\n']);
+    let digits = if sign.is_none() { digits } else { number };
+    let end = digits.find(|char: char| !char.is_ascii_digit()).unwrap_or(digits.len());
+    let (digits, unit) = digits.split_at(end);
+    let shown = if sign == Some('-') { number } else { text };
+    // A unit alone is one of it.
+    let digits = if digits.is_empty() && !unit.is_empty() { "1" } else { digits };
+    let factor = unit_of(unit).filter(|_| !digits.is_empty()).ok_or_else(|| wrong(shown, ""))?;
+    let value = factor.zip(digits.parse::<u64>().ok()).and_then(|(factor, value)| value.checked_mul(factor));
+    match value {
+        Some(value) => Ok(Count { sign, value }),
+        None => Err(wrong(shown, ": Value too large for defined data type")),
+    }
+}
+
+/// What a unit multiplies by; `Some(None)`: by more than a number holds.
+fn unit_of(unit: &str) -> Option<Option<u64>> {
+    if let "" | "b" = unit {
+        return Some(Some(if unit.is_empty() { 1 } else { 512 }));
+    }
+    let power = "KMGTPEZY".find(unit.chars().next()?.to_ascii_uppercase())? as u32 + 1;
+    // Of small letters only some are units.
+    if unit.starts_with(|char: char| char.is_ascii_lowercase() && !matches!(char, 'k' | 'm')) {
+        return None;
+    }
+    let base: u64 = match &unit[1..] {
+        "" | "iB" => 1024,
+        "B" => 1000,
+        _ => return None,
+    };
+    Some(base.checked_pow(power))
+}
+
+/// The line that stands before a file's part, if there are several.
+pub(super) fn header(name: &str, first: &mut bool, out: &mut Vec<u8>) {
+    if !std::mem::take(first) {
+        out.push(b'\n');
+    }
+    out.extend_from_slice(format!("==> {name} <==\n").as_bytes());
+}
+
+/// Where the last `count` units begin: lines that end in `end`, or bytes.
+pub(super) fn last(data: &[u8], count: u64, end: Option<u8>) -> usize {
+    let Some(end) = end else {
+        return data.len() - usize::try_from(count).unwrap_or(usize::MAX).min(data.len());
+    };
+    if count == 0 {
+        return data.len();
+    }
+    let ended = data.last() == Some(&end);
+    let before = &data[..data.len() - usize::from(ended)];
+    let nth = usize::try_from(count - 1).unwrap_or(usize::MAX);
+    memchr::memrchr_iter(end, before).nth(nth).map_or(0, |at| at + 1)
+}
+
+/// Where the first `count` units end, and how many there are, if there are fewer.
+pub(super) fn first(data: &[u8], count: u64, end: Option<u8>) -> Result<usize, u64> {
+    let Some(end) = end else {
+        return if count <= data.len() as u64 { Ok(count as usize) } else { Err(data.len() as u64) };
+    };
+    if count == 0 {
+        return Ok(0);
+    }
+    let mut found = 0;
+    for at in memchr::memchr_iter(end, data) {
+        found += 1;
+        if found == count {
+            return Ok(at + 1);
+        }
+    }
+    Err(found)
+}
