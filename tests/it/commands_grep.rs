@@ -153,6 +153,9 @@ async fn what_would_take_for_ever_ends() {
     let ran = sandbox.run("seq 3 >g; tail -f -n1 g").await;
     assert_eq!((ran.ended.end.clone(), ran.stdout()), (End::Exited(0), "3\n".to_owned()));
     assert_eq!(ran.stderr(), "tail: not following: files do not grow while a script runs\n");
+    let ran = sandbox.run("head -n2 /dev/zero | wc -c; head -n2 /dev/urandom | wc -l").await;
+    assert_eq!(ran.stdout(), "1048576\n2\n");
+    assert_eq!(ran.stderr(), "head: '/dev/zero' has no end: only 1048576 bytes of it are looked at\n");
 }
 
 /// Files that the interpreter invents, by name, through links and below a directory.

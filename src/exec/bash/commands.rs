@@ -139,11 +139,9 @@ struct Ours {
 impl Builtin for Ours {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
         let cwd = ctx.cwd.to_str().unwrap_or("/").to_owned();
+        let dirs = if self.name == "ls" { Dirs::Listed } else { Dirs::Closed };
         let lent = if reads_lent(self.name) {
-            {
-                let dirs = if self.name == "ls" { Dirs::Listed } else { Dirs::Closed };
-                lent(&self.stage, &*ctx.fs, ctx.args, &cwd, dirs).await
-            }
+            lent(&self.stage, &*ctx.fs, ctx.args, &cwd, dirs).await
         } else {
             BTreeMap::new()
         };

@@ -161,21 +161,26 @@ impl<'a> Head<'a> {
 
     /// Prints what an operand's file begins with.
     fn file(&mut self, call: &Call<'_>, operand: &str, answer: &mut Answer) -> Next {
-        let data = match call.read(operand) {
-            Err(Errno::EINVAL) if !self.from_end => {
-                let most = if self.end.is_some() { MOST_OF_DEVICE } else { self.count };
-                call.files.read_at(&call.path(operand), 0, most)
-            }
-            read => read,
-        };
+        let read = call.read(operand);
+        let endless = matches!(read, Err(Errno::EINVAL)) && !self.from_end;
+        let most = if self.end.is_some() { MOST_OF_DEVICE } else { self.count };
+        let data = if endless { call.files.read_at(&call.path(operand), 0, most) } else { read };
         match data {
             Ok(data) => {
                 self.header(operand, &mut answer.stdout);
-                let to = match (self.from_end, self.end) {
-                    (true, end) => counts::last(&data, self.count, end),
-                    (false, end) => counts::first(&data, self.count, end).unwrap_or(data.len()),
+                let to = if self.from_end {
+                    Ok(counts::last(&data, self.count, self.end))
+                } else {
+                    counts::first(&data, self.count, self.end)
                 };
-                Next::Print(data.slice(..to))
+                if endless && to.is_err() {
+                    let name = quote::always(operand);
+                    answer.complain(
+                        1,
+                        format!("head: {name} has no end: only {most} bytes of it are looked at"),
+                    );
+                }
+                Next::Print(data.slice(..to.unwrap_or(data.len())))
             }
             Err(errno) => {
                 if errno == Errno::EISDIR {
