@@ -21,6 +21,7 @@ pub(crate) mod date;
 mod diff;
 mod directories;
 pub(crate) mod fetch;
+pub(crate) mod find;
 mod fmt;
 pub(crate) mod git;
 mod glob;

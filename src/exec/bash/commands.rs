@@ -15,6 +15,7 @@ use crate::exec::commands::fetch::Net;
 use crate::exec::commands::{ALL, Answer, Call, Command, Lent, absolute, curl, git, reads_lent, wget, xargs};
 use crate::fs::{Errno, Kind, Quota, Stat};
 
+mod find;
 mod programs;
 mod yes;
 
@@ -27,6 +28,7 @@ pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> B
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
     bash = programs::register(bash, stage, quota).command("yes", yes::Yes { stage: stage.clone() });
+    bash = bash.builtin("find", Box::new(find::Find::new(stage.clone())));
     bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
 }
 
