@@ -18,7 +18,6 @@ mod read;
 mod regular;
 mod run;
 mod tests;
-mod walk;
 
 pub(crate) use run::Run;
 
@@ -53,7 +52,7 @@ Actions:
 
 /// What a call asks for.
 struct Asked {
-    plan: walk::Plan,
+    plan: super::walk::Plan,
     program: Vec<program::Step>,
     outs: run::Outs,
     execs: Vec<act::Exec>,

@@ -39,6 +39,12 @@ pub(super) fn types(predicate: &str, text: &str) -> Result<u8, String> {
         let Some((_, bit)) = TYPES.iter().find(|(own, _)| *own == letter) else {
             return Err(format!("Unknown argument to {predicate}: {letter}"));
         };
+        if letter == 'D' {
+            return Err(format!(
+                "{predicate} D is not supported because Solaris doors are not supported on the platform find was \
+                 compiled on."
+            ));
+        }
         if types & bit != 0 {
             return Err(format!("Duplicate file type '{letter}' in the argument list to {predicate}."));
         }

@@ -5,9 +5,9 @@ use std::cmp::Ordering;
 use super::amounts::{age, amount, perm, size, types};
 use super::read::{Reader, wrong};
 use super::regular;
-use super::tests::{Amount, Moment, Test, USER};
-use super::walk::Follow;
+use super::tests::{Amount, Bits, Moment, Test, USER};
 use crate::exec::commands::refusal::Refusal;
+use crate::exec::commands::walk::Follow;
 use crate::exec::commands::{date, quote};
 use crate::fs::Stat;
 use crate::ids::Ino;
@@ -34,7 +34,18 @@ impl<'a> Reader<'a> {
             "-type" => Test::Type(types(word, self.argument(word)?).map_err(Refusal::Wrong)?),
             "-xtype" => Test::TypeBehind(types(word, self.argument(word)?).map_err(Refusal::Wrong)?),
             "-size" => size(self.argument(word)?).map_err(Refusal::Wrong)?,
-            "-perm" => perm(self.argument(word)?).map_err(Refusal::Wrong)?,
+            "-perm" => {
+                let text = self.argument(word)?;
+                let test = perm(text).map_err(Refusal::Wrong)?;
+                if matches!(test, Test::Perm(Bits::Any, 0, 0)) {
+                    self.warnings.push(format!(
+                        "you have specified a mode pattern {text} (which is equivalent to /000). The meaning of \
+                         -perm /000 has now been changed to be consistent with -perm -000; that is, while it \
+                         used to match no files, it now matches all files."
+                    ));
+                }
+                test
+            }
             "-empty" => Test::Empty,
             "-mtime" | "-atime" | "-ctime" | "-mmin" | "-amin" | "-cmin" => {
                 let text = self.argument(word)?;

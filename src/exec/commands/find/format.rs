@@ -2,8 +2,8 @@
 
 use super::moments;
 use super::tests::{USER, letter, letter_behind};
-use super::walk::{Entry, Walk};
 use crate::exec::commands::stat::{blocks, mode_text};
+use crate::exec::commands::walk::{Entry, Walk};
 use crate::fs::{Errno, Kind, Sight};
 
 /// No field is wider.
@@ -220,11 +220,22 @@ impl Field {
             }
             'D' => "0".to_owned(),
             'F' => "unknown".to_owned(),
-            'f' => return self.pad(walk.name(entry), out),
+            'f' => {
+                // Of the slashes that a starting point may end with, one is shown.
+                let name = walk.name(entry);
+                let slash = name != "/" && path.ends_with('/');
+                return self.pad(&format!("{name}{}", if slash { "/" } else { "" }), out);
+            }
             'g' | 'u' => return self.pad("user", out),
             'G' | 'U' => USER.to_string(),
             'h' => {
-                return self.pad(path.rfind('/').map_or(".", |at| &path[..at]), out);
+                let plain = path.trim_end_matches('/');
+                let above = match plain.rfind('/') {
+                    Some(at) => &path[..at],
+                    None if plain.is_empty() => &path[1..],
+                    None => ".",
+                };
+                return self.pad(above, out);
             }
             'H' => return self.pad(&path[..entry.start], out),
             'i' => stat.ino.to_string(),

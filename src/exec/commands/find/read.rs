@@ -9,9 +9,9 @@ use super::program::{Step, Token, compile};
 use super::regular::Syntax;
 use super::run::Outs;
 use super::tests::Test;
-use super::walk::{Follow, Plan};
 use crate::exec::commands::glob::Pattern;
 use crate::exec::commands::refusal::Refusal;
+use crate::exec::commands::walk::{Follow, Plan};
 use crate::exec::commands::{Call, quote};
 
 /// A day, and the seconds of one.

@@ -1,4 +1,4 @@
-//! The regular expressions of `-regex`: they match whole paths, and a dot any sign.
+//! The regular expressions of `-regex`: they match whole paths.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -12,15 +12,18 @@ const SIZE: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Syntax {
-    /// As Emacs has it: groups as in basic ones, `+` and `?` as in extended ones.
+    /// As Emacs has it: groups as in basic ones, `+` and `?` as in extended ones. A dot is no
+    /// new line.
     Emacs,
+    /// The same, but a dot is any sign, as in all others.
+    Findutils,
     Basic,
     Extended,
 }
 
 /// The names of `-regextype`, in the order in which GNU tells them.
 pub(super) const NAMES: &[(&str, Syntax)] = &[
-    ("findutils-default", Syntax::Emacs),
+    ("findutils-default", Syntax::Findutils),
     ("ed", Syntax::Basic),
     ("emacs", Syntax::Emacs),
     ("gnu-awk", Syntax::Extended),
@@ -43,7 +46,7 @@ pub(super) fn compile(pattern: &str, syntax: Syntax, fold: bool) -> Result<Regex
     };
     RegexBuilder::new(&format!(r"\A(?:{inner})\z"))
         .case_insensitive(fold)
-        .dot_matches_new_line(true)
+        .dot_matches_new_line(syntax != Syntax::Emacs)
         .size_limit(SIZE)
         .build()
         .map_err(|_| "Invalid regular expression".to_owned())
@@ -128,7 +131,8 @@ mod tests {
     #[test]
     fn syntaxes_differ_in_what_is_special() {
         let found = |pattern, syntax, text: &str| compile(pattern, syntax, false).unwrap().is_match(text);
-        assert!(found(r".*\(a\|b\)+", Syntax::Emacs, "x\nab") && !found("a", Syntax::Emacs, "ab"));
+        assert!(found(r".*\(a\|b\)+", Syntax::Findutils, "x\nab") && !found("a", Syntax::Emacs, "ab"));
+        assert!(!found("a.b", Syntax::Emacs, "a\nb") && found("a.b", Syntax::Basic, "a\nb"));
         assert!(found("a{2}", Syntax::Emacs, "a{2}") && found("a{2}", Syntax::Extended, "aa"));
         assert!(found("(a|b)?c$", Syntax::Extended, "c") && found("a{,2}", Syntax::Extended, "aa"));
         assert!(found(r"a\{2\}", Syntax::Basic, "aa") && found("a+", Syntax::Basic, "a+"));

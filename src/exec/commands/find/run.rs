@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::act::{Act, Exec, Sink};
 use super::moments;
 use super::program::Step;
-use super::walk::{Entry, Walk};
 use super::{Answer, Asked};
 use crate::exec::commands::stat::{blocks, mode_text};
+use crate::exec::commands::walk::{Entry, Trouble, Walk};
 use crate::exec::commands::{absolute, quote};
 use crate::fs::{Errno, Kind, Sight, WorkingCopy};
 
@@ -124,8 +124,8 @@ impl Run {
                     return None;
                 }
                 self.entry = self.walk.next();
-                for line in std::mem::take(&mut self.walk.trouble) {
-                    self.answer.complain(1, format!("find: {line}"));
+                for trouble in std::mem::take(&mut self.walk.trouble) {
+                    self.answer.complain(1, format!("find: {}", told(&trouble)));
                 }
                 (self.step, self.truth) = (0, true);
             }
@@ -313,6 +313,17 @@ impl Run {
         let first = self.replies.front().copied();
         while self.replies.pop_front().is_some_and(|byte| byte != b'\n') {}
         matches!(first, Some(b'y' | b'Y'))
+    }
+}
+
+/// Why something is not shown.
+fn told(trouble: &Trouble) -> String {
+    match trouble {
+        Trouble::Errno(path, errno) => format!("{}: {errno}", quote::locale(path)),
+        Trouble::Loop(path, above) => {
+            let (path, above) = (quote::locale(path), quote::locale(above));
+            format!("File system loop detected; {path} is part of the same file system loop as {above}.")
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use regex::Regex;
 
-use super::walk::{Entry, Follow, Walk};
 use crate::exec::commands::glob::Pattern;
+use crate::exec::commands::walk::{Entry, Follow, Walk};
 use crate::fs::{Errno, Kind, Sight};
 use crate::ids::Ino;
 

@@ -1,9 +1,10 @@
-//! From the starting points down, one entry after the other, by numbers and not by paths.
+//! Walks of `find` and `du`: from starting points down, one entry after the other, by numbers
+//! and not by paths. Names come sorted by bytes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::exec::commands::{absolute, quote};
+use super::absolute;
 use crate::fs::{Errno, Kind, Name, Sight, Stat, WorkingCopy};
 use crate::ids::Ino;
 
@@ -63,8 +64,21 @@ pub(super) struct Walk {
     frames: Vec<Frame>,
     /// The directory that was just shown, to be entered.
     ahead: Option<Entry>,
-    /// What could not be seen, as lines.
-    pub(super) trouble: Vec<String>,
+    skips: Option<Box<Skips>>,
+    /// What could not be seen.
+    pub(super) trouble: Vec<Trouble>,
+}
+
+/// Says of a path what is left out with all that is below it.
+type Skips = dyn FnMut(&str, &Entry) -> bool + Send;
+
+/// Why something is not shown.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// It cannot be looked at.
+    Errno(String, Errno),
+    /// It leads back to a directory above it, which is named second.
+    Loop(String, String),
 }
 
 impl Walk {
@@ -81,8 +95,14 @@ impl Walk {
             path: String::new(),
             frames: Vec::new(),
             ahead: None,
+            skips: None,
             trouble: Vec::new(),
         })
+    }
+
+    /// Leaves out what `skips` says.
+    pub(super) fn skipping(self, skips: impl FnMut(&str, &Entry) -> bool + Send + 'static) -> Self {
+        Self { skips: Some(Box::new(skips)), ..self }
     }
 
     pub(super) fn sight(&self) -> &Sight {
@@ -224,15 +244,18 @@ impl Walk {
 
     /// The entry, if it is to be shown now.
     fn meet(&mut self, entry: Entry) -> Option<Entry> {
+        if let Some(skips) = &mut self.skips
+            && skips(&self.path[..entry.path], &entry)
+        {
+            return None;
+        }
         let mut opens = entry.stat.kind == Kind::Dir && entry.level < self.plan.max;
         if opens
             && entry.link.is_some()
             && let Some(above) = self.frames.iter().find(|frame| frame.dir.ino == entry.ino)
         {
-            let (path, above) = (self.named(self.path(&entry)), self.named(self.path(&above.dir)));
-            self.trouble.push(format!(
-                "File system loop detected; {path} is part of the same file system loop as {above}."
-            ));
+            let above = self.path(&above.dir).to_owned();
+            self.trouble.push(Trouble::Loop(self.path(&entry).to_owned(), above));
             return None;
         }
         if opens && self.plan.inside_first {
@@ -256,11 +279,6 @@ impl Walk {
     }
 
     fn cannot(&mut self, errno: Errno) {
-        let line = format!("{}: {errno}", self.named(&self.path));
-        self.trouble.push(line);
-    }
-
-    fn named(&self, path: &str) -> String {
-        quote::locale(path)
+        self.trouble.push(Trouble::Errno(self.path.clone(), errno));
     }
 }
