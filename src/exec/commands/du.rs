@@ -177,7 +177,12 @@ fn count(call: &Call<'_>, options: &Options<'_>, mut walk: Walk, answer: &mut An
         if met.is_multiple_of(64) && call.is_over() {
             return;
         }
-        if options.follow == Follow::Always && entry.stat.kind == Kind::Symlink {
+        let follows = match options.follow {
+            Follow::Always => true,
+            Follow::Starts => entry.level == 0,
+            Follow::Never => false,
+        };
+        if follows && entry.stat.kind == Kind::Symlink {
             answer.complain(1, format!("du: cannot access {}", quote::always(walk.path(&entry))));
             continue;
         }

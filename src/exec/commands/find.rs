@@ -19,6 +19,7 @@ mod regular;
 mod run;
 mod tests;
 
+pub(super) use regular::{Syntax, translated};
 pub(crate) use run::Run;
 
 const USAGE: &str = "\

@@ -95,8 +95,12 @@ impl Format {
         Ok(Self(pieces))
     }
 
-    pub(super) fn print(&self, walk: &Walk, entry: &Entry, out: &mut Vec<u8>) {
+    /// Prints it, up to somewhat more than `most` bytes.
+    pub(super) fn print(&self, walk: &Walk, entry: &Entry, most: usize, out: &mut Vec<u8>) {
         for piece in &self.0 {
+            if out.len() > most {
+                break;
+            }
             match piece {
                 Piece::Text(text) => out.extend_from_slice(text),
                 Piece::Field(field, letter) => field.print(*letter, walk, entry, out),

@@ -5,13 +5,13 @@ use std::str::Chars;
 
 use regex::{Regex, RegexBuilder};
 
-use crate::exec::commands::basic_regex::{bracket, translated};
+use crate::exec::commands::basic_regex::{self, bracket};
 
 /// Largest automaton of a pattern, in bytes.
 const SIZE: usize = 1 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Syntax {
+pub(in crate::exec::commands) enum Syntax {
     /// As Emacs has it: groups as in basic ones, `+` and `?` as in extended ones. A dot is no
     /// new line.
     Emacs,
@@ -38,12 +38,17 @@ pub(super) const NAMES: &[(&str, Syntax)] = &[
     ("sed", Syntax::Basic),
 ];
 
+/// What a pattern is in the words of crate `regex`.
+pub(in crate::exec::commands) fn translated(pattern: &str, syntax: Syntax) -> Result<String, String> {
+    match syntax {
+        Syntax::Basic => basic_regex::translated(pattern),
+        syntax => other(pattern, syntax == Syntax::Extended),
+    }
+}
+
 /// Compiles one. `Err` says what is wrong with it.
 pub(super) fn compile(pattern: &str, syntax: Syntax, fold: bool) -> Result<Regex, String> {
-    let inner = match syntax {
-        Syntax::Basic => translated(pattern)?,
-        syntax => other(pattern, syntax == Syntax::Extended)?,
-    };
+    let inner = translated(pattern, syntax)?;
     RegexBuilder::new(&format!(r"\A(?:{inner})\z"))
         .case_insensitive(fold)
         .dot_matches_new_line(syntax != Syntax::Emacs)

@@ -60,6 +60,8 @@ pub(crate) struct Run {
     after: Option<After>,
     ends: bool,
     met: u32,
+    /// Bytes that may be printed before somebody takes them.
+    most: usize,
     answer: Answer,
 }
 
@@ -92,6 +94,7 @@ impl Run {
             after: None,
             ends: false,
             met: 0,
+            most: usize::try_from(files.quota().memory).unwrap_or(usize::MAX),
             answer,
         })
     }
@@ -120,7 +123,8 @@ impl Run {
         while !self.ends {
             if self.entry.is_none() {
                 self.met = self.met.wrapping_add(1);
-                if self.met.is_multiple_of(ENTRIES) && self.is_stopped() {
+                let over = self.met.is_multiple_of(ENTRIES) && self.files.fatal().is_some();
+                if over || self.is_full() {
                     return None;
                 }
                 self.entry = self.walk.next();
@@ -152,15 +156,14 @@ impl Run {
         None
     }
 
-    /// The exec is over, or what was printed is more than a script may hold.
-    fn is_stopped(&mut self) -> bool {
+    /// What was printed is more than a script may hold.
+    fn is_full(&mut self) -> bool {
         let held: usize = self.outs.0.iter().map(|(_, data)| data.len()).sum();
-        let most = usize::try_from(self.files.quota().memory).unwrap_or(usize::MAX);
-        let full = self.answer.stdout.len() + self.answer.stderr.len() + held > most;
+        let full = self.answer.stdout.len() + self.answer.stderr.len() + held > self.most;
         if full {
-            self.answer.complain(1, format!("find: more than {most} bytes to print: stopped"));
+            self.answer.complain(1, format!("find: more than {} bytes to print: stopped", self.most));
         }
-        full || self.files.fatal().is_some()
+        full
     }
 
     fn evaluate(&mut self, entry: &Entry) -> Option<String> {
@@ -229,7 +232,7 @@ impl Run {
                 out.extend_from_slice(self.walk.path(entry).as_bytes());
                 out.push(*end);
             }
-            Act::Printf(_, format) => format.print(&self.walk, entry, out),
+            Act::Printf(_, format) => format.print(&self.walk, entry, self.most, out),
             _ => out.extend_from_slice(listed.as_bytes()),
         }
     }
