@@ -1,6 +1,10 @@
 //! `find` and `du`, beside the machine's own.
 
+use sqlfs::exec::End;
+use sqlfs::fs::{Fatal, Mode};
+
 use crate::commands::compare;
+use crate::support::scripts::Sandbox;
 
 const TREE: &str = r#"mkdir -p d/sub/deep e src/util 'q d'; echo a >a.txt; echo bb >b.txt; echo x >d/x; echo yyyy >d/sub/y.rs; : >empty; ln a.txt hard; ln -s d dl; ln -s nowhere dang; ln -s self self; ln -s ../a.txt d/up; head -c 5000 /dev/zero >big.bin; echo m >src/main.rs; echo u >src/util/u.RS; echo h >.hid; printf '#!/bin/sh\necho run $1\n' >run.sh; chmod 755 run.sh; chmod 600 b.txt; chmod 4711 d/x; chmod 1777 e; touch 'sp ace' "it's" 'b\s' 'q"q' é '*'; cp empty $'n\nl'; mkdir -p c1/c2/c3; echo z >c1/c2/c3/z"#;
 
@@ -127,4 +131,29 @@ async fn du_is_coreutils() {
         r"rm -r one/two; du one; du -sh one; : >z; du z; du -h z; du -b z; head -c 4096 /dev/zero >z; du z; head -c 4097 /dev/zero >z; du z; head -c 1500000 /dev/zero >z; du -h z; du -m z; du -BM z; du --si z; du -hb z",
     ];
     compare(setup, &scripts).await;
+}
+
+/// What the engine invents is no file of the sandbox, and found all the same.
+#[tokio::test]
+async fn find_sees_what_only_the_engine_has() {
+    let mut sandbox = Sandbox::new();
+    let script = "find /usr/bin -name sort; find / -maxdepth 1 -name usr; find /etc -name passwd -exec head -c 4 {} +; \
+                  find / -name mark; find /usr -newer /etc/passwd -name nope; find /nope; echo $?";
+    sandbox.edit(|files| files.write("/home/user/mark", b"x").unwrap());
+    let ran = sandbox.run(script).await;
+    assert_eq!(ran.stdout(), "/usr/bin/sort\n/usr\nuser/home/user/mark\n1\n", "{}", ran.stderr());
+    assert_eq!(ran.stderr(), "find: \u{2018}/nope\u{2019}: No such file or directory\n");
+}
+
+#[tokio::test]
+async fn find_changes_nothing_in_a_script_that_may_not() {
+    let mut sandbox = Sandbox::new();
+    sandbox.edit(|files| files.write("/home/user/f", b"x").unwrap());
+    for script in ["find . -name f -delete", "find . -fprint o", "find . -name f -exec rm {} \\;"] {
+        let mut job = sandbox.job(script);
+        job.mode = Mode::ReadOnly;
+        let ran = sandbox.run_job(job).await;
+        assert!(matches!(ran.ended.end, End::Fs(Fatal::ReadOnly { .. })), "{script}: {:?}", ran.ended.end);
+    }
+    assert_eq!(sandbox.run("find .").await.stdout(), ".\n./f\n");
 }

@@ -354,7 +354,9 @@ const VERSION_CONTROL: &[&str] = &[
 fn mtime(call: &Call<'_>, text: &str) -> Result<i64, Refusal> {
     let ns = if text.starts_with(['/', '.']) {
         let stat = call.files.stat(&call.path(text), true);
-        stat.map_err(|errno| fatal(format!("{text}: Cannot stat: {errno}")))?.mtime_ns
+        let missing =
+            |errno| misused(format!("{text}: Cannot stat: {errno}\ntar: Date sample file not found"));
+        stat.map_err(missing)?.mtime_ns
     } else {
         let wrong = || fatal(format!("the date {} is not known", quote::curly(text)));
         date::instant(text, call.now_ns).ok_or_else(wrong)?
@@ -385,6 +387,9 @@ impl Job<'_> {
         let question = format!("{action} {}?", quote::locale(name));
         self.listed().extend_from_slice(question.as_bytes());
         let first = self.replies.first().copied();
+        if first.is_none() {
+            self.listed().push(b'\n');
+        }
         let end = self.replies.iter().position(|&byte| byte == b'\n').map_or(self.replies.len(), |at| at + 1);
         self.replies = &self.replies[end..];
         matches!(first, Some(b'y' | b'Y'))

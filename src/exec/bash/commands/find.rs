@@ -88,6 +88,16 @@ impl Find {
                 }
             }
         }
+        // Files to compare with.
+        for arg in ctx.args.iter().filter(|arg| arg.starts_with('/')) {
+            if !lent.contains_key(arg)
+                && matches!(files.stat(arg, true), Err(Errno::ENOENT))
+                && let Ok(metadata) = ctx.fs.stat(Path::new(arg)).await
+            {
+                let stat = stat(&metadata, metadata.size);
+                lent.insert(arg.clone(), Lent { stat, data: Vec::new().into(), entries: Vec::new() });
+            }
+        }
         lent
     }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tar::{Builder, EntryType, Header};
 
 use super::pack::Packing;
-use super::stamp::{Format, parted, record};
+use super::stamp::{Format, parted, record, seal};
 use super::transform::{self, Of};
 use super::{Job, take};
 use crate::exec::commands::{absolute, join, new_name};
@@ -118,7 +118,7 @@ impl Job<'_> {
             known.is_some_and(|&time| stat.kind == Kind::Dir || self.plan.stamp.seconds(&stat) <= time);
         // The root itself.
         if stored != "/" && !is_old {
-            if self.plan.asks && !self.agreed("add", &stored) {
+            if self.plan.asks && !self.agreed("add", stored.trim_end_matches('/')) {
                 return;
             }
             if let Err(what) = self.put(&path, &stored, &stat, growing) {
@@ -234,7 +234,7 @@ impl Growing {
         }
         let length = target.len().min(FIELD);
         fields.linkname[..length].copy_from_slice(&target.as_bytes()[..length]);
-        header.set_cksum();
+        seal(&mut header);
         let mut write = || {
             if !records.is_empty() {
                 let mut before = Header::new_ustar();
@@ -244,7 +244,7 @@ impl Growing {
                 before.set_entry_type(EntryType::XHeader);
                 before.set_mode(0o644);
                 before.set_size(records.len() as u64);
-                before.set_cksum();
+                seal(&mut before);
                 self.tar.append(&before, records.as_bytes())?;
             }
             self.tar.append(&header, data)
@@ -260,7 +260,7 @@ impl Growing {
                 long.set_entry_type(EntryType::new(kind));
                 long.set_mode(0o644);
                 long.set_size(text.len() as u64 + 1);
-                long.set_cksum();
+                seal(&mut long);
                 self.tar.append(&long, text.as_bytes().chain(&b"\0"[..]))?;
             }
         }
@@ -269,7 +269,7 @@ impl Growing {
             let length = text.len().min(FIELD);
             field[..length].copy_from_slice(&text.as_bytes()[..length]);
         }
-        header.set_cksum();
+        seal(&mut header);
         self.tar.append(&header, data)
     }
 }

@@ -109,6 +109,14 @@ impl Stamp {
     }
 }
 
+/// Writes the check sum into a header that is complete: six digits, a NUL and a space, as GNU's.
+pub(super) fn seal(header: &mut Header) {
+    header.set_cksum();
+    if let Ok(sum) = header.cksum() {
+        header.as_old_mut().cksum.copy_from_slice(format!("{:06o}\0 ", sum & 0o777_777).as_bytes());
+    }
+}
+
 /// A name parted for the two fields of a `ustar` header. `Err` says why it cannot be.
 pub(super) fn parted(name: &str) -> Result<(&str, &str), String> {
     const NAME: usize = 100;

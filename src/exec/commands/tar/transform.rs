@@ -52,6 +52,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Transform>, String> {
     while !rest.is_empty() {
         if let Some(flags) = rest.strip_prefix("flags=") {
             let end = flags.find(';').unwrap_or(flags.len());
+            of = [false; 3];
             for flag in flags[..end].chars() {
                 scope(flag, &mut of).ok_or_else(|| unknown(flag))?;
             }
