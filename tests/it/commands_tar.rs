@@ -24,7 +24,7 @@ async fn tar_options_are_gnus() {
         r"tar cf o.tar --transform s p/b; echo $?; tar cf o.tar --transform 's/p/&&\U\0x/gi' p/b; tar tf o.tar; tar cf o.tar --transform 's/p/q/k' p/b; tar cf o.tar --transform 's/./&-/2' p/b; tar tf o.tar; tar cf o.tar --transform 's/(p)/\1\1/x' p/b; tar tf o.tar; tar cf o.tar --transform 's|.*/||' p/src/a p/b; tar tf o.tar; tar cf o.tar --xform='s,p/,pkg-1.0/,' p/b p/src/a; tar tf o.tar; tar cf o.tar --transform='s,^,pre/,' p/src; tar tf o.tar | sort; rm -f *.tar *.tgz",
         r#"ln -s p/b lnk; for t in 's/p/q/' 's/p/q/S' 'flags=r;s/p/q/' 's/p/q/Rs'; do tar cf o.tar --owner=u:1 --group=g:2 --transform "$t" lnk p/b; tar tf o.tar; mkdir x; tar xf o.tar -C x; readlink x/lnk; rm -r x; done; tar cf o.tar --transform 's/hard/H/h' p/b p/hard; tar tf o.tar; rm -f *.tar *.tgz"#,
         r"printf 'y\nn\n' | tar cvwf o.tar p/b p/src/a; tar tf o.tar; echo y | tar xvwf o.tar; printf 'n\n' | tar xwf o.tar; printf 'y\nn\ny\n' | tar cwf o.tar --sort=name p/deep; tar tf o.tar; tar c -w p/b </dev/null | wc -c; rm -f *.tar *.tgz",
-        r"tar cf o.tar p/src/a p/deep; mkdir x; cd x; umask 077; tar xf ../o.tar --no-same-permissions; stat -c '%a' p/src/a p/deep; rm -r p; tar xpf ../o.tar; stat -c '%a' p/src/a p/deep; rm -r p; tar xf ../o.tar --preserve-permissions; stat -c %a p/src/a; rm -f *.tar *.tgz",
+        r"tar cf o.tar p/src/a p/deep; mkdir x; cd x; umask 077; tar xf ../o.tar --no-same-permissions; stat -c '%a' p/src/a p/deep; rm -r p; tar xpf ../o.tar; stat -c '%a' p/src/a p/deep; rm -r p; tar xf ../o.tar --preserve-permissions; stat -c %a p/src/a; rm ../o.tar",
     ];
     compare(SETUP, &scripts).await;
 }

@@ -214,6 +214,8 @@ impl Growing {
     ) -> Result<(), String> {
         let mut records = String::new();
         let fields = header.as_ustar_mut().ok_or("no ustar header")?;
+        fields.dev_major = *b"0000000\0";
+        fields.dev_minor = *b"0000000\0";
         match parted(name) {
             Ok((prefix, rest)) if !extended || name.is_ascii() => {
                 fields.prefix[..prefix.len()].copy_from_slice(prefix.as_bytes());
@@ -259,6 +261,11 @@ impl Growing {
                 long.as_gnu_mut().expect("as it was made").name[..LONG.len()].copy_from_slice(LONG);
                 long.set_entry_type(EntryType::new(kind));
                 long.set_mode(0o644);
+                long.set_uid(0);
+                long.set_gid(0);
+                long.set_mtime(0);
+                long.set_username("root")?;
+                long.set_groupname("root")?;
                 long.set_size(text.len() as u64 + 1);
                 seal(&mut long);
                 self.tar.append(&long, text.as_bytes().chain(&b"\0"[..]))?;

@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn records_count_themselves_and_names_are_parted() {
-        assert_eq!(record("path", "x"), "10 path=x\n");
+        assert_eq!(record("path", "x"), "9 path=x\n");
         let long = "y".repeat(90);
         let made = record("path", &long);
         assert!(made.starts_with(&format!("{} ", made.len())), "{made}");
