@@ -22,4 +22,5 @@ pub use devices::Device;
 pub use errno::Errno;
 pub use node::{Kind, Name, Node, NodeBody};
 pub use tree::{BrokenTree, Tree};
+pub(crate) use working_copy::Sight;
 pub use working_copy::{ContentSource, ContentUnavailable, Fatal, Mode, Quota, Stat, WorkingCopy};

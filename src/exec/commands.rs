@@ -22,8 +22,10 @@ pub(crate) mod curl;
 pub(crate) mod date;
 mod diff;
 mod directories;
+mod du;
 pub(crate) mod fetch;
 pub(crate) mod filter;
+pub(crate) mod find;
 mod fmt;
 pub(crate) mod git;
 mod glob;
@@ -57,6 +59,7 @@ mod transfer;
 mod uniq;
 mod unzip;
 mod versions;
+mod walk;
 mod wc;
 pub(crate) mod wget;
 pub(crate) mod xargs;
@@ -115,6 +118,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("cp", transfer::cp),
     ("csplit", csplit::run),
     ("diff", diff::run),
+    ("du", du::run),
     ("fmt", fmt::run),
     ("gunzip", gzip::gunzip),
     ("gzip", gzip::gzip),

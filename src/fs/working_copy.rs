@@ -20,6 +20,9 @@ mod look;
 mod names;
 mod remove;
 mod rename;
+mod sight;
+
+pub(crate) use sight::Sight;
 
 /// Where contents come from. May block the calling thread, so working copies are
 /// used on interpreter threads and blocking threads only.

@@ -18,6 +18,7 @@ use crate::exec::commands::{
 use crate::fs::{Errno, Kind, Quota, Stat, WorkingCopy};
 
 mod filters;
+mod find;
 mod programs;
 mod yes;
 
@@ -31,6 +32,7 @@ pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> B
         bash = bash.builtin(name, Box::new(Fetching { stage: stage.clone(), name }));
     }
     bash = programs::register(bash, stage, quota).command("yes", yes::Yes { stage: stage.clone() });
+    bash = bash.builtin("find", Box::new(find::Find::new(stage.clone())));
     bash.builtin("xargs", Box::new(Xargs { stage: stage.clone() }))
 }
 

@@ -16,7 +16,8 @@ pub(super) fn compile(pattern: &str, ignore_case: bool) -> Result<Regex, String>
         .map_err(|_| "Invalid regular expression".to_owned())
 }
 
-fn translated(pattern: &str) -> Result<String, String> {
+/// What `pattern` is in the words of crate `regex`.
+pub(super) fn translated(pattern: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut chars = pattern.chars().peekable();
     // Whether a `*` here would have nothing to repeat.
@@ -56,7 +57,10 @@ fn translated(pattern: &str) -> Result<String, String> {
 }
 
 /// What stands in brackets: a backslash is a character there, `[:class:]` a class.
-fn bracket(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) -> Result<(), String> {
+pub(super) fn bracket(
+    chars: &mut std::iter::Peekable<std::str::Chars<'_>>,
+    out: &mut String,
+) -> Result<(), String> {
     out.push('[');
     if chars.next_if_eq(&'^').is_some() {
         out.push('^');

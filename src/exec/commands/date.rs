@@ -63,6 +63,30 @@ struct Parsed {
     seconds: i64,
 }
 
+/// The moment that a date in UTC names, in nanoseconds since the epoch.
+pub(super) fn instant(text: &str, now_ns: i64) -> Option<i64> {
+    let text = text.trim();
+    if text.eq_ignore_ascii_case("now") {
+        return Some(now_ns);
+    }
+    if text.is_empty() {
+        let today = DateTime::from_timestamp_nanos(now_ns).date_naive();
+        return today.and_time(NaiveTime::MIN).and_utc().timestamp_nanos_opt();
+    }
+    let whole = plain(text, now_ns);
+    let whole = whole.as_deref().unwrap_or(text);
+    if let Some(seconds) = whole.strip_prefix('@') {
+        let (seconds, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
+        let digits = fraction.bytes().all(|byte| byte.is_ascii_digit());
+        let nanos = format!("{:0<9}", fraction.chars().take(9).collect::<String>());
+        let nanos: i64 = nanos.parse().ok().filter(|_| digits)?;
+        let sign = if seconds.starts_with('-') { -1 } else { 1 };
+        return seconds.parse::<i64>().ok()?.checked_mul(1_000_000_000)?.checked_add(sign * nanos);
+    }
+    let form = if whole.ends_with('Z') { "%Y-%m-%dT%H:%M:%S%.fZ" } else { "%Y-%m-%d %H:%M:%S%.f" };
+    NaiveDateTime::parse_from_str(whole, form).ok()?.and_utc().timestamp_nanos_opt()
+}
+
 /// `None`: it is no date, or one that needs no change.
 fn plain(text: &str, now_ns: i64) -> Option<String> {
     let text = text.trim().to_lowercase();

@@ -69,6 +69,30 @@ pub(super) fn curly(text: &str) -> String {
     format!("\u{2018}{text}\u{2019}")
 }
 
+/// As [`curly`], with escapes for what would break the line or end the quotes.
+pub(super) fn locale(name: &str) -> String {
+    if !name.contains(|c: char| c.is_control() || matches!(c, '\\' | '\u{2019}')) {
+        return curly(name);
+    }
+    let mut out = String::new();
+    for c in name.chars() {
+        match c {
+            '\u{2019}' => out.push_str("\\\u{2019}"),
+            '"' => out.push('"'),
+            c => {
+                let text = c_quoted(c.encode_utf8(&mut [0; 4]), c.is_control());
+                out.push_str(&text[1..text.len() - 1]);
+            }
+        }
+    }
+    curly(&out)
+}
+
+/// A word as the shell takes it whatever it holds.
+pub(super) fn shell_word(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 /// As a string of C, always in quotes; a space does not need any.
 pub(super) fn double(name: &str) -> String {
     let quoted = c_string(name);

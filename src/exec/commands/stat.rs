@@ -54,6 +54,16 @@ const USER: (u32, &str) = (1000, "user");
 const BLOCK: u64 = 512;
 const IO_BLOCK: u64 = 4096;
 
+/// Blocks of 512 bytes on a disk with blocks of 4 KiB: what `stat`, `ls -s`, `find` and `du`
+/// tell of a file or directory. Links and devices have none.
+pub(super) fn blocks(stat: &Stat, device: bool) -> u64 {
+    match stat.kind {
+        Kind::File if device => 0,
+        Kind::Symlink => 0,
+        Kind::File | Kind::Dir => stat.size.div_ceil(IO_BLOCK) * (IO_BLOCK / BLOCK),
+    }
+}
+
 /// A time as `stat` and `diff` print it, in UTC: `2024-01-31 12:00:00.000000000 +0000`.
 pub(super) fn time(ns: i64) -> String {
     DateTime::from_timestamp_nanos(ns).format("%Y-%m-%d %H:%M:%S%.9f +0000").to_string()
@@ -267,9 +277,7 @@ fn directive(file: &File<'_>, part: Option<char>, letter: char, field: &Field, b
             field.pad(&format!("{sign}{:o}", stat.mode), true)
         }
         (None, 'A') => text(&mode_text(stat.kind, file.device, stat.mode)),
-        (None, 'b') => {
-            number(if is_plain(file) { stat.size.div_ceil(IO_BLOCK) * (IO_BLOCK / BLOCK) } else { 0 })
-        }
+        (None, 'b') => number(blocks(stat, file.device)),
         (None, 'B') => number(BLOCK),
         // One device; no file is one.
         (Some(_), 'd' | 'r') | (None, 'd' | 't' | 'T' | 'r' | 'W') => number(0),
@@ -303,14 +311,6 @@ fn seconds(ns: i64, field: &Field) -> String {
     }
     let field = Field { precision: None, ..*field };
     field.pad(&text, true)
-}
-
-fn is_plain(file: &File<'_>) -> bool {
-    match file.stat.kind {
-        Kind::File => !file.device,
-        Kind::Dir => true,
-        Kind::Symlink => false,
-    }
 }
 
 fn file_type(file: &File<'_>) -> u32 {

@@ -5,7 +5,8 @@
 use std::fmt::Write as _;
 
 use super::options::{self, Given, HELP, Spec, Takes, VERSION};
-use super::{Answer, Call, quote};
+use super::quote::{self, shell_word};
+use super::{Answer, Call};
 
 const SLOT: char = '\u{3}';
 const LIMITS: char = '\u{4}';
@@ -358,9 +359,4 @@ impl Lines<'_> {
         }
         self.script.push_str("</dev/null || __xargs_end $?\n");
     }
-}
-
-/// A word that the shell takes as it is.
-fn shell_word(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }

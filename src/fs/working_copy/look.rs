@@ -166,7 +166,7 @@ impl State {
     }
 }
 
-fn stat_of(tree: &Tree, ino: Ino) -> Result<Stat, Errno> {
+pub(super) fn stat_of(tree: &Tree, ino: Ino) -> Result<Stat, Errno> {
     if devices::is_virtual(ino) {
         return Ok(devices::stat(ino));
     }

@@ -4,19 +4,14 @@ use chrono::DateTime;
 
 use super::{Entry, Human, Options, indicator, shown};
 use crate::exec::commands::human;
-use crate::exec::commands::stat::mode_text;
-use crate::fs::Kind;
+use crate::exec::commands::stat::{blocks, mode_text};
 
 /// Half a year of 365.2425 days: older files show their year.
 const RECENT_SECONDS: i64 = 31_556_952 / 2;
 
 /// Kibibytes on a disk with blocks of 4 KiB.
 pub(super) fn kibibytes(entry: &Entry) -> u64 {
-    match entry.stat.kind {
-        Kind::Symlink => 0,
-        Kind::File if entry.device => 0,
-        Kind::File | Kind::Dir => entry.stat.size.div_ceil(4096) * 4,
-    }
+    blocks(&entry.stat, entry.device) / 2
 }
 
 /// Bytes, in `unit`s if not human readable.

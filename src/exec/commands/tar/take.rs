@@ -1,13 +1,14 @@
 //! Files out of an archive, and lists of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 
 use chrono::DateTime;
-use tar::{Archive, Entry, EntryType};
+use tar::{Archive, Entry, EntryType, Header};
 
 use super::Job;
 use super::pack::Packing;
+use super::transform::{self, Of};
 use crate::exec::commands::stat::mode_text;
 use crate::exec::commands::{absolute, glob, join, new_name};
 use crate::fs::{Errno, Kind, Stat};
@@ -19,6 +20,7 @@ struct Member {
     /// Of a link.
     target: Option<String>,
     stat: Stat,
+    owner: String,
 }
 
 /// Where an archive without compression could go on: behind its last member.
@@ -32,8 +34,37 @@ pub(super) fn end_of_members(data: &[u8]) -> usize {
     end.min(data.len())
 }
 
-/// A line as of `ls -l`.
-pub(super) fn long(name: &str, stat: &Stat, target: Option<(&str, bool)>) -> String {
+/// What is in an archive, with the time of its last member of that name.
+pub(super) fn times(data: &[u8]) -> HashMap<String, i64> {
+    let mut times = HashMap::new();
+    for entry in Archive::new(data).entries().into_iter().flatten().flatten() {
+        let name = String::from_utf8_lossy(&entry.path_bytes()).trim_end_matches('/').to_owned();
+        times.insert(name, i64::try_from(entry.header().mtime().unwrap_or(0)).unwrap_or(i64::MAX));
+    }
+    times
+}
+
+/// Columns that owner and size take at least.
+pub(super) const WIDTH: usize = 19;
+
+/// Owner and group of a member, as they are listed.
+pub(super) fn owner(header: &Header, numeric: bool) -> String {
+    let one = |name: Option<&[u8]>, id: Option<u64>| match name.filter(|name| !name.is_empty() && !numeric) {
+        Some(name) => String::from_utf8_lossy(name).into_owned(),
+        None => id.unwrap_or(0).to_string(),
+    };
+    let user = one(header.username_bytes(), header.uid().ok());
+    format!("{user}/{}", one(header.groupname_bytes(), header.gid().ok()))
+}
+
+/// A line as of `ls -l`. Columns grow to `width`, which the longest line so far had.
+pub(super) fn long(
+    name: &str,
+    stat: &Stat,
+    target: Option<(&str, bool)>,
+    owner: &str,
+    width: &mut usize,
+) -> String {
     let mode = mode_text(stat.kind, false, stat.mode);
     let time = DateTime::from_timestamp(stat.mtime_ns.div_euclid(1_000_000_000), 0).unwrap_or_default();
     let (mode, link) = match target {
@@ -41,8 +72,10 @@ pub(super) fn long(name: &str, stat: &Stat, target: Option<(&str, bool)>) -> Str
         Some((target, false)) => (mode, format!(" -> {target}")),
         None => (mode, String::new()),
     };
-    let size = if stat.kind == Kind::File { stat.size } else { 0 };
-    format!("{mode} user/user {size:>9} {} {name}{link}\n", time.format("%Y-%m-%d %H:%M"))
+    let size = (if stat.kind == Kind::File { stat.size } else { 0 }).to_string();
+    *width = (*width).max(owner.len() + 1 + size.len());
+    let columns = *width - owner.len() - 1;
+    format!("{mode} {owner} {size:>columns$} {} {name}{link}\n", time.format("%Y-%m-%d %H:%M"))
 }
 
 impl Job<'_> {
@@ -61,6 +94,8 @@ impl Job<'_> {
         let wanted: Vec<String> = self.plan.names.iter().map(|(_, name)| name.clone()).collect();
         let mut found = vec![false; wanted.len()];
         let mut made = Made::default();
+        // Where the last member ends.
+        let mut end = 0;
         let entries = match archive.entries() {
             Ok(entries) => entries,
             Err(error) => return self.broken(&error, packing),
@@ -73,7 +108,8 @@ impl Job<'_> {
                 Ok(entry) => entry,
                 Err(error) => return self.broken(&error, packing),
             };
-            let Some(member) = Member::of(&entry) else { continue };
+            end = (entry.raw_file_position() + entry.size()).next_multiple_of(512);
+            let Some(member) = Member::of(&entry, self.plan.stamp.numeric) else { continue };
             let plain = member.name.trim_end_matches('/');
             let hit = wanted.iter().position(|wanted| {
                 let wanted = wanted.trim_end_matches('/');
@@ -87,9 +123,14 @@ impl Job<'_> {
             if (hit.is_none() && !wanted.is_empty()) || self.is_left_out(plain) {
                 continue;
             }
-            if list || (self.plan.verbose > 0 && !self.plan.to_stdout) {
-                self.show(&member, list);
+            let moved = self.moved(&member);
+            if !list && self.plan.asks && !self.agreed("extract", &member.name) {
+                continue;
             }
+            if list || (self.plan.verbose > 0 && !self.plan.to_stdout) {
+                self.show(if self.plan.shows { &moved } else { &member }, list);
+            }
+            let member = moved;
             if !list {
                 let taken = self.extract(&member, &mut entry, &mut made);
                 if let Err(error) = taken {
@@ -97,12 +138,25 @@ impl Job<'_> {
                 }
             }
         }
+        self.tell_total("read", (end + 1024).next_multiple_of(10_240));
         // Times of directories last: what was put into them has changed them.
         for (path, mtime_ns) in made.times.iter().rev() {
             let _ = self.call.files.set_mtime(path, *mtime_ns, true);
         }
         for (name, _) in wanted.iter().zip(found).filter(|(_, found)| !found) {
             self.complain(&format!("{name}: Not found in archive"));
+        }
+    }
+
+    /// A member under the names that `--transform` gives it.
+    fn moved(&self, member: &Member) -> Member {
+        let all = &self.plan.transforms;
+        let of = if member.kind == EntryType::Link { Of::Link } else { Of::Symlink };
+        Member {
+            name: transform::apply(all, &member.name, Of::File),
+            target: member.target.as_ref().map(|target| transform::apply(all, target, of)),
+            owner: member.owner.clone(),
+            ..*member
         }
     }
 
@@ -127,11 +181,17 @@ impl Job<'_> {
     fn show(&mut self, member: &Member, list: bool) {
         let link = member.target.as_deref().map(|target| (target, member.kind == EntryType::Link));
         let line = if self.plan.verbose > usize::from(!list) {
-            long(&member.name, &member.stat, link)
+            long(&member.name, &member.stat, link, &member.owner, &mut self.width)
         } else {
             format!("{}\n", member.name)
         };
         self.answer.stdout.extend_from_slice(line.as_bytes());
+    }
+
+    /// The mode that a member gets.
+    fn mode(&self, member: &Member) -> u32 {
+        let umask = if self.plan.permissions { 0 } else { self.call.files.umask() };
+        member.stat.mode & !umask
     }
 
     /// An error is one of the archive; others are told and the next member follows.
@@ -219,7 +279,7 @@ impl Job<'_> {
                 let _ = files.unlink(path);
                 files.mkdir(path)?;
             }
-            files.chmod(path, member.stat.mode & !files.umask() & 0o7777)?;
+            files.chmod(path, self.mode(member) & 0o7777)?;
             made.times.push((path.to_owned(), member.stat.mtime_ns));
             return Ok(());
         }
@@ -242,7 +302,10 @@ impl Job<'_> {
             let stripped: Vec<&str> = plain.split('/').skip(self.plan.strip).collect();
             return files.link(&absolute(&self.plan.dir, &stripped.join("/")), path);
         }
-        files.write_new(path, data, member.stat.mode & 0o777 & !files.umask())?;
+        files.write_new(path, data, self.mode(member) & 0o777)?;
+        if self.plan.permissions {
+            files.chmod(path, self.mode(member))?;
+        }
         if !self.plan.touch {
             files.set_mtime(path, member.stat.mtime_ns, true)?;
         }
@@ -261,7 +324,7 @@ struct Made {
 
 impl Member {
     /// `None` for what is no file: devices, comments of the archive.
-    fn of<R: Read>(entry: &Entry<'_, R>) -> Option<Self> {
+    fn of<R: Read>(entry: &Entry<'_, R>, numeric: bool) -> Option<Self> {
         let header = entry.header();
         let kind = header.entry_type();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -280,6 +343,7 @@ impl Member {
             mtime_ns: i64::try_from(header.mtime().unwrap_or(0)).unwrap_or(0).saturating_mul(1_000_000_000),
             nlink: 1,
         };
-        Some(Self { name: text(&entry.path_bytes()), kind, target, stat })
+        let owner = owner(header, numeric);
+        Some(Self { name: text(&entry.path_bytes()), kind, target, stat, owner })
     }
 }
