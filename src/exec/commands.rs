@@ -37,9 +37,11 @@ mod more;
 pub(crate) mod node;
 mod options;
 mod patch;
+mod posix_regex;
 mod quote;
 mod refusal;
 mod rm;
+mod sed;
 mod seq;
 mod sort;
 mod split;
@@ -123,6 +125,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("patch", patch::run),
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
+    ("sed", sed::run),
     ("seq", seq::run),
     ("sort", sort::run),
     ("split", split::run),
@@ -154,6 +157,7 @@ pub(crate) fn reads_lent(name: &str) -> bool {
             | "iconv"
             | "join"
             | "ls"
+            | "sed"
             | "sort"
             | "split"
             | "stat"

@@ -9,6 +9,7 @@ mod cli_archive;
 mod commands;
 mod commands_files;
 mod commands_formats;
+mod commands_sed;
 mod commands_sort;
 mod commands_text;
 mod crash;

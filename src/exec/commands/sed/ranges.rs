@@ -1,0 +1,75 @@
+//! Which lines a command is for.
+
+use super::failed::Failed;
+use super::machine::Machine;
+use super::script::{Address, Command};
+
+/// Where a command with two addresses stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Range {
+    Before,
+    /// Up to a line, if its second address is one.
+    Within(u64),
+    /// Begun at a line's number, which does not come again.
+    After,
+}
+
+impl Range {
+    /// How a command begins: `0,/x/` is within at once.
+    pub(super) fn first(command: &Command) -> Self {
+        if matches!(command.first, Some(Address::Line(0))) { Self::Within(0) } else { Self::Before }
+    }
+}
+
+impl Machine<'_> {
+    /// Whether a command is for the present line.
+    pub(super) fn selects(&mut self, number: usize) -> Result<bool, Failed> {
+        let command = &self.script.commands[number];
+        let Some(first) = &command.first else { return Ok(!command.negated) };
+        let selected = match &command.second {
+            None => self.is_at(first)?,
+            Some(second) => self.is_within(number, first, second)?,
+        };
+        Ok(selected != command.negated)
+    }
+
+    fn is_at(&mut self, address: &Address) -> Result<bool, Failed> {
+        Ok(match address {
+            Address::Line(line) => *line == self.line_number,
+            Address::Step(first, step) => {
+                self.line_number.checked_sub(*first).is_some_and(|beyond| beyond % step == 0)
+            }
+            Address::Last => self.inputs.is_last()?,
+            Address::Pattern(pattern) => {
+                let regex = self.regex(pattern)?;
+                regex.is_match(&self.pattern_space)?
+            }
+            Address::Plus(_) | Address::Multiple(_) => false,
+        })
+    }
+
+    fn is_within(&mut self, number: usize, first: &Address, second: &Address) -> Result<bool, Failed> {
+        let line = self.line_number;
+        if let Range::Within(end) = self.ranges[number] {
+            let (ends, selected) = match second {
+                Address::Line(_) | Address::Plus(_) | Address::Multiple(_) => (line >= end, line <= end),
+                other => (self.is_at(other)?, true),
+            };
+            if ends {
+                self.ranges[number] = Range::After;
+            }
+            return Ok(selected);
+        }
+        if (self.ranges[number] == Range::After && matches!(first, Address::Line(_))) || !self.is_at(first)? {
+            return Ok(false);
+        }
+        let end = match second {
+            Address::Line(end) => *end,
+            Address::Plus(more) => line.saturating_add(*more),
+            Address::Multiple(of) => line.checked_next_multiple_of((*of).max(1)).unwrap_or(u64::MAX),
+            _ => u64::MAX,
+        };
+        self.ranges[number] = if end > line { Range::Within(end) } else { Range::After };
+        Ok(true)
+    }
+}
