@@ -17,6 +17,7 @@ mod column;
 mod comm;
 mod csplit;
 pub(crate) mod curl;
+mod cut;
 pub(crate) mod date;
 mod diff;
 mod directories;
@@ -36,10 +37,12 @@ pub(crate) mod mode;
 mod more;
 pub(crate) mod node;
 mod options;
+mod paste;
 mod patch;
 mod posix_regex;
 mod quote;
 mod refusal;
+mod rev;
 mod rm;
 mod sed;
 mod seq;
@@ -110,6 +113,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("comm", comm::run),
     ("cp", transfer::cp),
     ("csplit", csplit::run),
+    ("cut", cut::run),
     ("diff", diff::run),
     ("fmt", fmt::run),
     ("gunzip", gzip::gunzip),
@@ -122,7 +126,9 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("mkdir", directories::mkdir),
     ("more", more::run),
     ("mv", transfer::mv),
+    ("paste", paste::run),
     ("patch", patch::run),
+    ("rev", rev::run),
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
     ("sed", sed::run),
@@ -152,11 +158,14 @@ pub(crate) fn reads_lent(name: &str) -> bool {
             | "comm"
             | "cp"
             | "csplit"
+            | "cut"
             | "diff"
             | "fmt"
             | "iconv"
             | "join"
             | "ls"
+            | "paste"
+            | "rev"
             | "sed"
             | "sort"
             | "split"

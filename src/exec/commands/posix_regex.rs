@@ -69,10 +69,7 @@ impl Regex {
             .line_terminator(options.end);
         let search = meta::Regex::builder()
             .configure(
-                meta::Config::new()
-                    .utf8_empty(false)
-                    .line_terminator(options.end)
-                    .nfa_size_limit(Some(SIZE)),
+                meta::Config::new().utf8_empty(false).line_terminator(options.end).nfa_size_limit(Some(SIZE)),
             )
             .syntax(syntax)
             .build(&translated.pattern)

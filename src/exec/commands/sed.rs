@@ -6,8 +6,10 @@ use self::machine::{Machine, Manner};
 use self::output::{InPlace, Outputs};
 use self::parse::{Dialect, parse};
 use self::reader::Origin;
+use super::input::Input;
 use super::options::{self, Given, HELP, Spec, Takes, VERSION};
 use super::{Answer, Call};
+use crate::fs::Errno;
 
 mod escapes;
 mod failed;
@@ -93,10 +95,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
 }
 
 /// The pieces of the script, and the operands that are left.
-fn pieces<'a>(
-    call: &Call<'_>,
-    given: &Given<'a>,
-) -> Result<(Vec<(Origin, Vec<u8>)>, Vec<&'a str>), String> {
+fn pieces<'a>(call: &Call<'_>, given: &Given<'a>) -> Result<(Vec<(Origin, Vec<u8>)>, Vec<&'a str>), String> {
     let mut names = given.operands.clone();
     let mut pieces = Vec::new();
     let mut expressions = 0;
@@ -106,8 +105,11 @@ fn pieces<'a>(
             expressions += 1;
             pieces.push((Origin::Expression(expressions), value.as_bytes().to_vec()));
         } else if *letter == 'f' {
-            let data = super::input::input(call, value)
-                .map_err(|errno| format!("couldn't open file {value}: {errno}"))?;
+            let data = match super::input::input(call, value) {
+                // A directory can be opened, and has nothing.
+                Err(Errno::EISDIR) => Input::Borrowed(&[]),
+                data => data.map_err(|errno| format!("couldn't open file {value}: {errno}"))?,
+            };
             // What ends the last line begins no further one.
             let text = data.strip_suffix(b"\n").unwrap_or(&data);
             pieces.push((Origin::File(value.to_owned()), text.to_vec()));
@@ -134,9 +136,10 @@ fn edit(call: &Call<'_>, given: &Given<'_>, answer: &mut Answer) {
         Ok(script) => script,
         Err(message) => return answer.complain(1, format!("sed: {message}")),
     };
-    let in_place = given
-        .has('i')
-        .then(|| InPlace { suffix: given.value('i').filter(|suffix| !suffix.is_empty()), follow: given.has(FOLLOW) });
+    let in_place = given.has('i').then(|| InPlace {
+        suffix: given.value('i').filter(|suffix| !suffix.is_empty()),
+        follow: given.has(FOLLOW),
+    });
     if names.is_empty() {
         if in_place.is_some() {
             return answer.complain(4, "sed: no input files");

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::utf8;
 
 const UNMATCHED: &str = "Unmatched [, [^, [:, [., or [=";
-const GRAPH: &str = r"[^\p{Cc}\p{Cn}\p{Cs}\p{Z}]";
+const GRAPH: &str = r"[^\p{Cc}\p{Cn}\p{Z}]";
 const ALNUM: &str = r"\p{Alphabetic}\p{Nd}";
 /// Spaces but for those that do not break a line.
 const BLANK: &str = r"\x20\t\u{1680}\u{2000}-\u{2006}\u{2008}-\u{200a}\u{205f}\u{3000}";
@@ -14,14 +14,30 @@ const BLANK: &str = r"\x20\t\u{1680}\u{2000}-\u{2006}\u{2008}-\u{200a}\u{205f}\u
 /// One end of a range, or a member.
 enum Item {
     Char(char),
-    /// A byte of no character.
-    Byte,
+    /// A byte of no character. As the end of a range it is the character of that number.
+    Byte(u8),
     Class,
+}
+
+impl Item {
+    /// As the end of a range.
+    fn end(&self) -> Option<char> {
+        match self {
+            Self::Char(char) => Some(*char),
+            Self::Byte(byte) => Some(char::from(*byte)),
+            Self::Class => None,
+        }
+    }
 }
 
 /// Translates what follows a `[` at `at`; gives where it ends. With `lines`, none that is
 /// negated matches a newline.
-pub(super) fn translate(pattern: &[u8], mut at: usize, lines: bool, out: &mut String) -> Result<usize, &'static str> {
+pub(super) fn translate(
+    pattern: &[u8],
+    mut at: usize,
+    lines: bool,
+    out: &mut String,
+) -> Result<usize, &'static str> {
     out.push('[');
     let negated = pattern.get(at) == Some(&b'^');
     if negated {
@@ -47,13 +63,12 @@ pub(super) fn translate(pattern: &[u8], mut at: usize, lines: bool, out: &mut St
         }
         let (high, after) = item(pattern, at + 1, &mut String::new())?;
         at = after;
-        match (low, high) {
-            (Item::Char(low), Item::Char(high)) if low <= high => {
+        match (low.end(), high.end()) {
+            (Some(low), Some(high)) if low <= high => {
                 member(low, out);
                 out.push('-');
                 member(high, out);
             }
-            (Item::Byte, _) | (_, Item::Byte) => {}
             _ => return Err("Invalid range end"),
         }
     }
@@ -90,7 +105,7 @@ fn item(pattern: &[u8], at: usize, out: &mut String) -> Result<(Item, usize), &'
     }
     match utf8::decode(&pattern[at..]) {
         Some((char, size)) => Ok((Item::Char(char), at + size)),
-        None => Ok((Item::Byte, at + 1)),
+        None => Ok((Item::Byte(first), at + 1)),
     }
 }
 

@@ -97,7 +97,9 @@ impl Paths {
                 Job::Entered(state, old) => walk.entered[state.as_usize()] = old,
                 Job::Visit(state, at) => {
                     let Some(end) = self.follow(&mut walk, state, at)? else { continue };
-                    if matches!(goal, Goal::End(wanted) if end != wanted) || best.is_some_and(|best| best >= end) {
+                    if matches!(goal, Goal::End(wanted) if end != wanted)
+                        || best.is_some_and(|best| best >= end)
+                    {
                         continue;
                     }
                     best = Some(end);
@@ -167,7 +169,13 @@ impl Paths {
         }
     }
 
-    fn part(&self, walk: &mut Walk<'_>, state: StateID, at: usize, ways: &[StateID]) -> Option<(StateID, usize)> {
+    fn part(
+        &self,
+        walk: &mut Walk<'_>,
+        state: StateID,
+        at: usize,
+        ways: &[StateID],
+    ) -> Option<(StateID, usize)> {
         if self.refers {
             let entered = &mut walk.entered[state.as_usize()];
             if *entered == at + 1 {

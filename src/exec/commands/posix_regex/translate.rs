@@ -179,7 +179,8 @@ impl Parser<'_> {
             }
             Token::Bracket => {
                 let begin = self.out.pattern.len();
-                self.at = brackets::translate(self.pattern, self.at, self.options.lines, &mut self.out.pattern)?;
+                self.at =
+                    brackets::translate(self.pattern, self.at, self.options.lines, &mut self.out.pattern)?;
                 self.written(begin, true);
             }
             Token::Escaped(sign) => self.escaped(sign)?,

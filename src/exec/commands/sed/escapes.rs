@@ -42,8 +42,7 @@ pub(super) fn in_pattern(pattern: &[u8], extended: bool) -> Result<Vec<u8>, &'st
             }
             b'\\' => match byte(&pattern[at + 1..])? {
                 Some((byte, taken)) => {
-                    let special =
-                        b"$*.[\\]^".contains(&byte) || (extended && b"+?(){}|".contains(&byte));
+                    let special = b"$*.[\\]^".contains(&byte) || (extended && b"+?(){}|".contains(&byte));
                     if special {
                         out.push(b'\\');
                     }

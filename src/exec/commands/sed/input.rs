@@ -41,11 +41,19 @@ pub(super) enum Got {
         /// Whether it is the first of a file that has lines of its own.
         fresh: bool,
     },
+    /// A file that is edited has none.
+    Empty,
     Nothing,
 }
 
 impl<'a> Inputs<'a> {
-    pub(super) fn new(call: &'a Call<'a>, names: Vec<&'a str>, in_place: bool, separate: bool, end: u8) -> Self {
+    pub(super) fn new(
+        call: &'a Call<'a>,
+        names: Vec<&'a str>,
+        in_place: bool,
+        separate: bool,
+        end: u8,
+    ) -> Self {
         Self {
             call,
             names: names.into(),
@@ -131,6 +139,9 @@ impl<'a> Inputs<'a> {
             }
             fresh = self.separate;
             self.current = next;
+            if self.in_place && self.at_end_of_file() {
+                return Ok(Got::Empty);
+            }
         }
         let Some(source) = &mut self.current else { return Ok(Got::Nothing) };
         if source.unreadable {
@@ -160,14 +171,6 @@ impl<'a> Inputs<'a> {
                 return Ok(true);
             }
         }
-    }
-
-    /// Whether there is nothing more to come, whatever file it is in.
-    pub(super) fn is_over(&mut self) -> Result<bool, Failed> {
-        if !self.separate {
-            return self.is_last();
-        }
-        Ok(self.at_end_of_file() && self.names.is_empty())
     }
 }
 

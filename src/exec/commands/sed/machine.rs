@@ -5,10 +5,10 @@ use std::rc::Rc;
 use super::failed::Failed;
 use super::input::{Got, Inputs, is_stdin};
 use super::list::list;
-use super::output::{InPlace, Outputs};
+use super::output::{InPlace, Outputs, Sink};
 use super::ranges::Range;
 use super::reads::Reads;
-use super::script::{Action, Pattern, Script};
+use super::script::{Action, Address, Pattern, Script};
 use crate::exec::commands::Call;
 use crate::exec::commands::posix_regex::Regex;
 
@@ -27,7 +27,7 @@ pub(super) struct Manner<'a> {
 enum Later<'a> {
     Text(&'a [u8]),
     File(&'a str),
-    Line(Vec<u8>, bool),
+    Line(Vec<u8>),
 }
 
 pub(super) struct Machine<'a> {
@@ -39,6 +39,8 @@ pub(super) struct Machine<'a> {
     reads: Reads,
     pub(super) pattern_space: Vec<u8>,
     hold_space: Vec<u8>,
+    /// As `ended`, of the hold space.
+    hold_ended: bool,
     pub(super) scratch: Vec<u8>,
     /// Whether the line that was read last had its end.
     ended: bool,
@@ -86,6 +88,7 @@ impl<'a> Machine<'a> {
             reads: Reads::default(),
             pattern_space: Vec::new(),
             hold_space: Vec::new(),
+            hold_ended: true,
             scratch: Vec::new(),
             ended: true,
             line_number: 0,
@@ -126,11 +129,16 @@ impl<'a> Machine<'a> {
     fn read(&mut self) -> Result<bool, Failed> {
         self.finish_cycle()?;
         self.replaced = false;
-        if self.inputs.at_end_of_file() {
-            self.finish_file()?;
-            self.outputs.flush()?;
-        }
-        let Got::Line { ended, fresh } = self.inputs.next(&mut self.pattern_space)? else { return Ok(false) };
+        let (ended, fresh) = loop {
+            if self.inputs.at_end_of_file() {
+                self.finish_file()?;
+            }
+            match self.inputs.next(&mut self.pattern_space)? {
+                Got::Line { ended, fresh } => break (ended, fresh),
+                Got::Empty => self.outputs.edited = Some(Sink::default()),
+                Got::Nothing => return Ok(false),
+            }
+        };
         if fresh {
             self.line_number = 0;
             self.hold_space.clear();
@@ -144,6 +152,16 @@ impl<'a> Machine<'a> {
         }
         self.ended = ended;
         self.line_number += 1;
+        if self.line_number == 1 {
+            // `0r`: ahead of all lines.
+            let script = self.script;
+            for command in &script.commands {
+                if let (Some(Address::Line(0)), Action::ReadFile(name)) = (&command.first, &command.action) {
+                    self.later.push(Later::File(name));
+                }
+            }
+            self.finish_cycle()?;
+        }
         Ok(true)
     }
 
@@ -153,9 +171,8 @@ impl<'a> Machine<'a> {
             let end = self.manner.end;
             match later {
                 Later::Text(text) => self.outputs.main().put(text, end),
-                Later::Line(line, ended) => self.outputs.main().line(&line, ended, end),
+                Later::Line(line) => self.outputs.main().put(&line, end),
                 Later::File(name) => {
-                    self.outputs.flush()?;
                     if is_stdin(&self.call.path(name)) {
                         let data = self.inputs.stdin();
                         self.outputs.main().put(data, end);
@@ -198,12 +215,24 @@ impl<'a> Machine<'a> {
 
     fn print(&mut self) {
         let (ended, end) = (self.ended, self.manner.end);
-        self.outputs.edited.as_mut().unwrap_or(&mut self.outputs.stdout).line(&self.pattern_space, ended, end);
+        self.outputs.edited.as_mut().unwrap_or(&mut self.outputs.stdout).line(
+            &self.pattern_space,
+            ended,
+            end,
+        );
     }
 
     fn print_unless_quiet(&mut self) {
         if !self.manner.quiet {
             self.print();
+        }
+    }
+
+    /// Prints the text of `i` or `c`.
+    fn text(&mut self, text: &[u8]) {
+        let end = self.manner.end;
+        if let Some(text) = text.strip_suffix(b"\n") {
+            self.outputs.main().line(text, true, end);
         }
     }
 
@@ -224,9 +253,9 @@ impl<'a> Machine<'a> {
                 if self.call.is_over() {
                     return Ok(End::Quit(4));
                 }
-                if self.held() > self.most {
-                    return Err(exhausted());
-                }
+            }
+            if self.held() > self.most {
+                return Err(exhausted());
             }
             if !self.selects(at)? {
                 at = if let Action::Block(after) = command.action { after } else { at + 1 };
@@ -243,8 +272,7 @@ impl<'a> Machine<'a> {
                 }
                 Action::Change(text) => {
                     if !matches!(self.ranges[at - 1], Range::Within(_)) || command.negated {
-                        let end = self.manner.end;
-                        self.outputs.main().put(text, end);
+                        self.text(text);
                     }
                     return Ok(End::Silent);
                 }
@@ -264,14 +292,12 @@ impl<'a> Machine<'a> {
             Action::Append(text) => self.later.push(Later::Text(text)),
             Action::ReadFile(name) => self.later.push(Later::File(name)),
             Action::ReadLine(name) => {
-                self.outputs.flush()?;
-                if let Some((line, ended)) = self.reads.line(self.call, &mut self.inputs, name, end)? {
-                    self.later.push(Later::Line(line, ended));
+                if let Some(line) = self.reads.line(self.call, &mut self.inputs, name, end)? {
+                    self.later.push(Later::Line(line));
                 }
             }
             Action::Insert(text) => {
-                let text = text.strip_suffix(b"\n").unwrap_or(text);
-                self.outputs.main().line(text, true, end);
+                self.text(text);
             }
             Action::Delete => return Ok(Some(End::Silent)),
             Action::DeleteLine => {
@@ -296,6 +322,7 @@ impl<'a> Machine<'a> {
                     self.pattern_space.clear();
                 }
                 self.pattern_space.extend_from_slice(&self.hold_space);
+                self.ended = self.hold_ended;
             }
             Action::ToHold(adds) => {
                 if *adds {
@@ -304,14 +331,18 @@ impl<'a> Machine<'a> {
                     self.hold_space.clear();
                 }
                 self.hold_space.extend_from_slice(&self.pattern_space);
+                self.hold_ended = self.ended;
             }
-            Action::Exchange => std::mem::swap(&mut self.pattern_space, &mut self.hold_space),
+            Action::Exchange => {
+                std::mem::swap(&mut self.pattern_space, &mut self.hold_space);
+                std::mem::swap(&mut self.ended, &mut self.hold_ended);
+            }
             Action::List(width) => {
                 let listed = list(&self.pattern_space, width.unwrap_or(self.manner.width));
                 self.outputs.main().line(&listed, true, end);
             }
             Action::Next => {
-                let over = self.inputs.is_over()?;
+                let over = self.inputs.is_last()?;
                 if !(over && self.manner.posix) {
                     self.print_unless_quiet();
                 }
@@ -336,11 +367,11 @@ impl<'a> Machine<'a> {
                 main.line(&self.pattern_space[..len], ended, end);
             }
             Action::Quit(silent, exit) => {
-                if !silent {
-                    self.print_unless_quiet();
-                }
                 if *silent {
                     self.later.clear();
+                } else {
+                    self.print_unless_quiet();
+                    self.outputs.main().end_line(end);
                 }
                 return Ok(Some(End::Quit(*exit)));
             }
@@ -362,7 +393,8 @@ impl<'a> Machine<'a> {
             }
             Action::Translate(table) => self.translate(table),
             Action::Empty => self.pattern_space.clear(),
-            Action::Block(_) | Action::Nothing | Action::Jump(_) | Action::JumpIf(..) | Action::Change(_) => {}
+            Action::Block(_) | Action::Nothing | Action::Jump(_) | Action::JumpIf(..) | Action::Change(_) => {
+            }
         }
         Ok(None)
     }

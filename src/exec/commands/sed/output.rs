@@ -99,7 +99,7 @@ impl<'a> Outputs<'a> {
         }
     }
 
-    /// Brings the files of `w` up to date: somebody looks.
+    /// Fills the files of `w`. Before, nobody sees in them what was written, as GNU's buffers it.
     pub(super) fn flush(&mut self) -> Result<(), Failed> {
         if std::mem::take(&mut self.pending) == 0 {
             return Ok(());

@@ -44,7 +44,8 @@ pub(super) fn parse(pieces: &[(Origin, Vec<u8>)], dialect: Dialect) -> Result<Sc
     };
     for (number, (origin, text)) in pieces.iter().enumerate() {
         let mut reader = Reader::new(origin, text);
-        if number == 0 && text.starts_with(b"#n") && matches!(text.get(2), None | Some(b'\n')) {
+        // Whatever follows, as in 4.9.
+        if number == 0 && text.starts_with(b"#n") {
             parser.script.quiet = true;
         }
         if let Some(begun) = parser.text.take() {
@@ -110,9 +111,9 @@ impl Parser {
             }
         }
         let mut name = reader.next_nonblank();
-        if matches!(first, Some(Address::Line(0)))
-            && (!matches!(second, Some(Address::Pattern(_))) || self.dialect.posix)
-        {
+        let before_all =
+            matches!(second, Some(Address::Pattern(_))) || (second.is_none() && name == Some(b'r'));
+        if matches!(first, Some(Address::Line(0))) && (!before_all || self.dialect.posix) {
             return Err(reader.wrong("invalid usage of line address 0"));
         }
         let negated = name == Some(b'!');
@@ -194,8 +195,7 @@ impl Parser {
             }
             return Ok(None);
         }
-        let options =
-            Options { extended: self.dialect.extended, ignore_case, lines, end: self.dialect.end };
+        let options = Options { extended: self.dialect.extended, ignore_case, lines, end: self.dialect.end };
         escapes::in_pattern(pattern, options.extended)
             .and_then(|pattern| Regex::new(&pattern, &options))
             .map(|regex| Some(Rc::new(regex)))
@@ -220,7 +220,7 @@ impl Parser {
             b'}' => {
                 let (block, _) = self.open.pop().ok_or_else(|| reader.wrong("unexpected `}'"))?;
                 if has_first {
-                    return Err(reader.wrong("} doesn't want any addresses"));
+                    return Err(reader.wrong("`}' doesn't want any addresses"));
                 }
                 self.script.commands[block].action = Action::Block(at + 1);
                 Action::Nothing
@@ -334,8 +334,10 @@ impl Parser {
     }
 
     fn set_text(&mut self, given: Vec<u8>) {
-        if let Some(Command { action: Action::Append(text) | Action::Insert(text) | Action::Change(text), .. }) =
-            self.script.commands.last_mut()
+        if let Some(Command {
+            action: Action::Append(text) | Action::Insert(text) | Action::Change(text),
+            ..
+        }) = self.script.commands.last_mut()
         {
             *text = given;
         }

@@ -66,7 +66,10 @@ impl Machine<'_> {
         let end = match second {
             Address::Line(end) => *end,
             Address::Plus(more) => line.saturating_add(*more),
-            Address::Multiple(of) => line.checked_next_multiple_of((*of).max(1)).unwrap_or(u64::MAX),
+            // The next one, though this line be one already.
+            Address::Multiple(of) => {
+                line.checked_div(*of).map_or(line, |times| (times + 1).saturating_mul(*of))
+            }
             _ => u64::MAX,
         };
         self.ranges[number] = if end > line { Range::Within(end) } else { Range::After };

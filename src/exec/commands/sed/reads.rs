@@ -32,35 +32,24 @@ impl Reads {
         }
     }
 
-    /// The next line of a file, and whether it has an end; `None` if there is none.
+    /// The next line of a file with its end, if it has one; `None` if there is none.
     pub(super) fn line(
         &mut self,
         call: &Call<'_>,
         inputs: &mut Inputs<'_>,
         name: &str,
         end: u8,
-    ) -> Result<Option<(Vec<u8>, bool)>, Failed> {
+    ) -> Result<Option<Vec<u8>>, Failed> {
         if is_stdin(&call.path(name)) {
-            return Ok(part(inputs.stdin_line(), end).map(|(line, ended, _)| (line, ended)));
+            return Ok(Some(inputs.stdin_line().to_vec()).filter(|line| !line.is_empty()));
         }
         if !self.open.contains_key(name) {
             self.open.insert(name.to_owned(), (Self::all(call, name)?, 0));
         }
         let Some((data, at)) = self.open.get_mut(name) else { return Ok(None) };
-        Ok(part(&data[*at..], end).map(|(line, ended, taken)| {
-            *at += taken;
-            (line, ended)
-        }))
+        let rest = &data[*at..];
+        let len = memchr::memchr(end, rest).map_or(rest.len(), |len| len + 1);
+        *at += len;
+        Ok(Some(rest[..len].to_vec()).filter(|line| !line.is_empty()))
     }
-}
-
-/// The first line, whether it has an end, and how many bytes it takes.
-fn part(data: &[u8], end: u8) -> Option<(Vec<u8>, bool, usize)> {
-    if data.is_empty() {
-        return None;
-    }
-    Some(match memchr::memchr(end, data) {
-        Some(len) => (data[..len].to_vec(), true, len + 1),
-        None => (data.to_vec(), false, data.len()),
-    })
 }

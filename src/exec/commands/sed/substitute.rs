@@ -3,20 +3,16 @@
 use super::failed::Failed;
 use super::machine::Machine;
 use super::script::{Case, Piece, Substitution, Table};
-use super::substitution::no_group;
 use crate::exec::commands::posix_regex::{Spans, utf8};
 
 impl Machine<'_> {
     /// Whether something was replaced.
     pub(super) fn substitute(&mut self, given: &Substitution) -> Result<bool, Failed> {
         let regex = self.regex(&given.pattern)?;
-        if given.highest > regex.groups() {
-            return Err(self.at_nothing(&no_group(given.highest)));
-        }
         let text = std::mem::take(&mut self.pattern_space);
         let mut out = std::mem::take(&mut self.scratch);
         out.clear();
-        let mut spans: Spans = vec![None; 2 * (given.highest + 1)];
+        let mut spans: Spans = vec![None; 2 * (given.highest.min(regex.groups()) + 1)];
         let (mut start, mut copied, mut count) = (0, 0, 0);
         let (mut last_end, mut replaced) = (None, false);
         while start <= text.len() && regex.find(&text, start, &mut spans)? {
@@ -85,8 +81,9 @@ fn append(replacement: &[Piece], text: &[u8], spans: &Spans, out: &mut Vec<u8>) 
     for piece in replacement {
         let bytes = match piece {
             Piece::Text(text) => &text[..],
-            Piece::Group(group) => match (spans[2 * group], spans[2 * group + 1]) {
-                (Some(from), Some(to)) => &text[from.get()..to.get()],
+            // The pattern that was used last may have fewer groups.
+            Piece::Group(group) => match spans.get(2 * group..2 * group + 2) {
+                Some(&[Some(from), Some(to)]) => &text[from.get()..to.get()],
                 _ => &[],
             },
             Piece::Case(Case::NextUpper) => {

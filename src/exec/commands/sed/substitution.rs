@@ -69,14 +69,9 @@ pub(super) fn parse(parser: &mut Parser, reader: &mut Reader<'_>) -> Result<Acti
     if let Some(groups) = made.pattern.as_ref().map(|pattern| pattern.groups())
         && made.highest > groups
     {
-        return Err(reader.wrong(no_group(made.highest)));
+        return Err(reader.wrong(format_args!("invalid reference \\{} on `s' command's RHS", made.highest)));
     }
     Ok(Action::Substitute(Box::new(made)))
-}
-
-/// That a group is not there.
-pub(super) fn no_group(group: usize) -> String {
-    format!("invalid reference \\{group} on `s' command's RHS")
 }
 
 fn pieces(text: &[u8]) -> Result<Vec<Piece>, &'static str> {
