@@ -40,7 +40,11 @@ struct Parser<'a> {
     out: Translated,
     /// For each group that is open: where it begins in the output, and its number.
     open: Vec<(usize, usize)>,
-    closed: Vec<usize>,
+    /// Groups that may be referred to, a bit for each.
+    closed: u32,
+    /// For all that is open, the whole pattern first: what was closed before it, and what its
+    /// alternatives so far have closed. They cannot refer to each other's.
+    alternatives: Vec<(u32, u32)>,
     /// Where what was written last begins, if it can be repeated, and whether it is one character.
     last: Option<(usize, bool)>,
     /// What was written last is repeated already.
@@ -70,6 +74,10 @@ enum Token {
     Literal,
 }
 
+fn bit(group: usize) -> u32 {
+    1_u32.checked_shl(u32::try_from(group).unwrap_or(u32::MAX)).unwrap_or(0)
+}
+
 pub(super) fn translate(pattern: &[u8], options: &Options) -> Result<Translated, &'static str> {
     let mut parser = Parser {
         options,
@@ -77,7 +85,8 @@ pub(super) fn translate(pattern: &[u8], options: &Options) -> Result<Translated,
         at: 0,
         out: Translated::default(),
         open: Vec::new(),
-        closed: Vec::new(),
+        closed: 0,
+        alternatives: vec![(0, 0)],
         last: None,
         repeated: false,
         quantified: false,
@@ -144,17 +153,22 @@ impl Parser<'_> {
                 self.out.meant.push(Meant::Group(self.out.groups));
                 self.open.push((self.out.pattern.len(), self.out.groups));
                 self.out.pattern.push('(');
+                self.alternatives.push((self.closed, 0));
                 self.last = None;
             }
             Token::Close => {
                 let (begin, number) = self.open.pop().ok_or(r"Unmatched ) or \)")?;
                 self.out.pattern.push(')');
-                self.closed.push(number);
+                self.closed |= self.alternatives.pop().map_or(0, |(_, all)| all) | bit(number);
                 self.written(begin, false);
             }
             Token::Alternative => {
                 self.out.ambiguous = true;
                 self.out.pattern.push('|');
+                if let Some((before, all)) = self.alternatives.last_mut() {
+                    *all |= self.closed;
+                    self.closed = *before;
+                }
                 self.last = None;
             }
             Token::Star | Token::Plus | Token::Question if self.last.is_some() => self.repeat(match token {
@@ -227,7 +241,7 @@ impl Parser<'_> {
         match sign {
             b'1'..=b'9' => {
                 let number = usize::from(sign - b'0');
-                if !self.closed.contains(&number) {
+                if self.closed & bit(number) == 0 {
                     return Err("Invalid back reference");
                 }
                 // A character, so that it can be repeated; `paths` reads the group's text there.

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-/// The line without its end. Parts are at most `width` wide; 0 parts nothing.
-pub(super) fn list(line: &[u8], width: usize) -> Vec<u8> {
+/// The line without its end. Parts are at most `width` wide and end with `end`; 0 parts nothing.
+pub(super) fn list(line: &[u8], width: usize, end: u8) -> Vec<u8> {
     let mut out = Vec::with_capacity(line.len() + 1);
     let (mut column, most) = (0, width.saturating_sub(1));
     let mut sign = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn list(line: &[u8], width: usize) -> Vec<u8> {
             }
         }
         if width > 0 && column + sign.len() > most {
-            out.extend(b"\\\n");
+            out.extend([b'\\', end]);
             column = 0;
         }
         column += sign.len();

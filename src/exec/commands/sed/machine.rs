@@ -338,7 +338,7 @@ impl<'a> Machine<'a> {
                 std::mem::swap(&mut self.ended, &mut self.hold_ended);
             }
             Action::List(width) => {
-                let listed = list(&self.pattern_space, width.unwrap_or(self.manner.width));
+                let listed = list(&self.pattern_space, width.unwrap_or(self.manner.width), end);
                 self.outputs.main().line(&listed, true, end);
             }
             Action::Next => {

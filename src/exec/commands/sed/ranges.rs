@@ -52,7 +52,9 @@ impl Machine<'_> {
         let line = self.line_number;
         if let Range::Within(end) = self.ranges[number] {
             let (ends, selected) = match second {
-                Address::Line(_) | Address::Plus(_) | Address::Multiple(_) => (line >= end, line <= end),
+                Address::Line(_) => (line >= end, line <= end),
+                // One line at least, even beyond.
+                Address::Plus(_) | Address::Multiple(_) => (line >= end, true),
                 other => (self.is_at(other)?, true),
             };
             if ends {
@@ -60,7 +62,12 @@ impl Machine<'_> {
             }
             return Ok(selected);
         }
-        if (self.ranges[number] == Range::After && matches!(first, Address::Line(_))) || !self.is_at(first)? {
+        let begins = match first {
+            // It may have been passed unseen.
+            Address::Line(from) => self.ranges[number] == Range::Before && line >= *from,
+            other => self.is_at(other)?,
+        };
+        if !begins {
             return Ok(false);
         }
         let end = match second {
@@ -73,6 +80,8 @@ impl Machine<'_> {
             _ => u64::MAX,
         };
         self.ranges[number] = if end > line { Range::Within(end) } else { Range::After };
-        Ok(true)
+        let passed =
+            matches!((first, second), (Address::Line(from), Address::Line(to)) if *to < line && *from < line);
+        Ok(!passed)
     }
 }
