@@ -158,7 +158,7 @@ fn fields(order: &Order<'_>, line: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Those parts that are asked for.
-fn selected<'l>(order: &Order<'_>, parts: impl Iterator<Item = &'l [u8]>, out: &mut Vec<u8>) -> bool {
+fn selected<'l>(order: &Order<'_>, parts: impl Iterator<Item = &'l [u8]>, out: &mut Vec<u8>) {
     let (mut ranges, mut some) = (order.list.iter().peekable(), false);
     for (at, part) in parts.enumerate() {
         while ranges.next_if(|(_, last)| *last <= at).is_some() {}
@@ -171,7 +171,6 @@ fn selected<'l>(order: &Order<'_>, parts: impl Iterator<Item = &'l [u8]>, out: &
         }
         out.extend_from_slice(part);
     }
-    some
 }
 
 /// Where lines are parted as fields are: all is one line of them.
@@ -179,7 +178,8 @@ fn lines_as_fields(order: &Order<'_>, data: &[u8], out: &mut Vec<u8>) {
     if records(data, order.end).count() < 2 && order.only_delimited {
         return;
     }
-    if selected(order, records(data, order.end), out) {
+    selected(order, records(data, order.end), out);
+    if !data.is_empty() {
         out.push(order.end);
     }
 }

@@ -4,6 +4,7 @@ use super::input::{Input, input, is_stdin};
 use super::options::{self, HELP, Spec, Takes, VERSION};
 use super::refusal::Refusal;
 use super::{Answer, Call, quote};
+use crate::fs::Errno;
 
 const SPECS: &[Spec] = &[
     ('d', "delimiters", Takes::Argument),
@@ -85,7 +86,7 @@ fn line<'d>(rest: &mut &'d [u8], end: u8) -> Option<&'d [u8]> {
     Some(found)
 }
 
-fn failed(name: &str, errno: crate::fs::Errno, answer: &mut Answer) {
+fn failed(name: &str, errno: Errno, answer: &mut Answer) {
     answer.complain(1, format!("paste: {}: {errno}", quote::when_needed(name)));
 }
 
@@ -101,7 +102,11 @@ fn serial(call: &Call<'_>, names: &[&str], signs: &[Option<u8>], end: u8, answer
             Ok(data) => data,
             Err(errno) => {
                 failed(name, errno, answer);
-                continue;
+                // A directory can be opened, and has nothing.
+                if errno != Errno::EISDIR {
+                    continue;
+                }
+                Input::Borrowed(&[])
             }
         };
         let mut rest = &data[..];
@@ -125,7 +130,13 @@ fn parallel(call: &Call<'_>, names: &[&str], signs: &[Option<u8>], end: u8, answ
         }
         match input(call, name) {
             Ok(data) => inputs.push(Some(data)),
-            Err(errno) => return failed(name, errno, answer),
+            Err(errno) => {
+                failed(name, errno, answer);
+                if errno != Errno::EISDIR {
+                    return;
+                }
+                inputs.push(Some(Input::Borrowed(&[])));
+            }
         }
     }
     let mut stdin = call.stdin;
