@@ -19,6 +19,7 @@ mod comm;
 mod counts;
 mod csplit;
 pub(crate) mod curl;
+mod cut;
 pub(crate) mod date;
 mod diff;
 mod directories;
@@ -43,10 +44,14 @@ pub(crate) mod mode;
 mod more;
 pub(crate) mod node;
 mod options;
+mod paste;
 mod patch;
+mod posix_regex;
 mod quote;
 mod refusal;
+mod rev;
 mod rm;
+mod sed;
 mod seq;
 mod sort;
 mod split;
@@ -117,6 +122,7 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("comm", comm::run),
     ("cp", transfer::cp),
     ("csplit", csplit::run),
+    ("cut", cut::run),
     ("diff", diff::run),
     ("du", du::run),
     ("fmt", fmt::run),
@@ -130,9 +136,12 @@ pub(crate) const ALL: &[(&str, Command)] = &[
     ("mkdir", directories::mkdir),
     ("more", more::run),
     ("mv", transfer::mv),
+    ("paste", paste::run),
     ("patch", patch::run),
+    ("rev", rev::run),
     ("rm", rm::run),
     ("rmdir", directories::rmdir),
+    ("sed", sed::run),
     ("seq", seq::run),
     ("sort", sort::run),
     ("split", split::run),
@@ -169,11 +178,15 @@ pub(crate) fn reads_lent(name: &str) -> bool {
             | "comm"
             | "cp"
             | "csplit"
+            | "cut"
             | "diff"
             | "fmt"
             | "iconv"
             | "join"
             | "ls"
+            | "paste"
+            | "rev"
+            | "sed"
             | "sort"
             | "split"
             | "stat"

@@ -127,3 +127,26 @@ async fn zip_and_unzip_are_info_zips() {
     ];
     compare(setup, &scripts).await;
 }
+
+#[tokio::test]
+async fn cut_paste_and_rev_are_the_real_ones() {
+    let setup = "printf 'a:b:c\\nxyz\\n:::\\n' >c; printf 'a\\tb\\tc\\nq' >t; printf 'a\\377b\\tc:d\\n\\303\\244\\0x:\\200 y\\nlast\\376' >bin; printf 'a:b\\0c:d' >nul; : >e; mkdir d; \
+                 printf '1\\n2\\n3' >p1; printf 'a\\nb\\n' >p2; printf 'äöü b\\n\\nx' >u";
+    let scripts = [
+        "cut -d: -f2 c; cut -d: -sf2 c; cut -d: -f1,3 c; cut -d: -f3,1 c; cut -d: -f2- c; cut -d: -f-2 c; cut -d: -f1-2,2-3 c; cut -d: --complement -f2 c; cut -d: --complement -f1,2- c; cut -d: -f-1,3- c; cut -d: -f4 c; cut -d: -f2,5 c; cut -f2 t; cut -f 1,3 t; cut -sf1 t; cut -d ' ' -f1 u",
+        "cut -d: --output-delimiter=, -f1,3 c; cut --output-delimiter=, -b1,3 c; cut --output-delimiter=, -b1-2,3 c; cut --output-delimiter=, -b1-2,4-5 c; cut -b2-3,1 c; cut -c2 c; cut -c2- u | od -c; cut -b-3 u; cut -d '' -f1 c; cut --output-delimiter= -d: -f1,2 c; cut -f 1 -d : -d x c; cut -b 1-2 -n c; cut -f'1 2' -d: c; cut --complement -c1 c; cut --complement -b2-3 c",
+        "cut -d $'\\n' -f2 c; cut -d $'\\n' -f1,3 c; cut -d $'\\n' -f9 c; cut -sd $'\\n' -f1 p2; cut -zd: -f2 nul | od -c; cut -zb1 nul | od -c; cut -b1-2 bin | od -c; cut -c1 bin | od -c; cut -d: -f2 bin | od -c; cut -f1 bin | od -c; cut -b3- bin | od -c; cut -b1 e; printf 'a:b' | cut -d: -f2; printf ab | cut -b2; cat c | cut -d: -f1 - p1; cut -f1 <(cat t); cat t | cut -f1 /dev/stdin; cut -d: -f1 - - <c",
+        "cut c; cut -f1 -b1 c; cut -f c; cut -d ab -f1 c; cut -d: -b1 c; cut -s -b1 c; cut -f0 c; cut -b0 c; cut -fx c; cut -bx c; cut -f3-1 c; cut -f- c; cut -f1-x c; cut -f99999999999999999999 c; cut -b99999999999999999999 c; cut -f1,,2 c; cut -f '' c; cut -f1 nope c; cut -f1 d; cut -f1 -f2 c; cut -f1:2 c; cut -f 1-2-3 c; cut -b 1-2-3 c; cut -Q c; cut -f; cut --nope; cut -d ä -f1 c",
+        "paste p1 p2; paste p2 p1; paste -d, p1 p2; paste -d ',;' p1 p2 p1; paste -s p1 p2; paste -sd, p1; paste -d '' p1 p2; paste -d '\\0' p1 p2; paste -d '\\n' p1 p2; paste -d '\\t,' p1 p2 p1; paste -d '\\\\' p1 p2; paste -d '\\q' p1 p2; paste -d 'x\\' p1 p2; paste -sd ',;' p1; paste -sd '\\n,' p1; paste -d ä p1 p2 p1 | od -c",
+        "paste nope p1; paste p1 nope; paste d p1; seq 6 | paste - -; seq 5 | paste -d, - - -; seq 3 | paste -s -; seq 3 | paste - p2; seq 4 | paste -s - -; paste -z p1 p2 | od -c; paste -zs nul p1 | od -c; paste -Q; paste --nope; paste -s p1 nope p2; paste -s d p1; paste </dev/null; paste e; paste -s e; paste e p2; paste -s e p2; paste e e; paste bin bin | od -c; paste -sd, bin | od -c; paste <(seq 2) <(seq 3); seq 3 | paste -sd+; paste p1; cat p2 | paste p1 /dev/stdin",
+        "rev c; rev u; rev t c; printf 'ab\\ncd' | rev; rev e; rev nope; rev -Q; rev nope c; echo '日本語 é' | rev; cut -d: -f1 c | rev | paste -sd,; rev <(cat c); echo a.b.c | rev | cut -d. -f1 | rev",
+    ];
+    compare(setup, &scripts).await;
+}
+
+/// The real `rev` stops there.
+#[tokio::test]
+async fn rev_takes_bytes_that_are_no_characters() {
+    let ran = crate::support::scripts::Sandbox::new().run("printf 'a\\377\\303\\244b\\n\\200' | rev").await;
+    assert_eq!(ran.output.stdout, b"b\xc3\xa4\xffa\n\x80");
+}

@@ -67,6 +67,14 @@ fn paths() -> Vec<Line> {
             "mkdir $'a\\nb' $'a\\tb'; ls -A | od -An -c",
             Prints("   a  \\t   b  \\n   a  \\n   b  \\n\n"),
         ),
+        // What nobody sees, too: commands of ours and routes take all that is UTF-8.
+        line(
+            46,
+            "for n in $'a\\nb' $'a\\tb' $'r\\u202el'; do echo x > o; cp o \"./$n\"; mv \"./$n\" \"./$n.2\"; mkdir \"./$n\"; \
+             mv \"./$n.2\" \"./$n/\"; sed -i s/x/y/ \"./$n/$n.2\"; [ \"$(sed '' \"./$n/$n.2\")\" = y ] || echo bad; \
+             done; rm o; ls -A | od -An -c",
+            Prints("   a  \\t   b  \\n   a  \\n   b  \\n   r 342 200 256   l  \\n\n"),
+        ),
         line(46, "echo x > $'a\\nb'", Exit(1, "unsafe character U+000A")),
         line(47, "touch $'a\\0b'; ls", Prints("a\n")),
         line(48, "rm -rf /", Exit(1, "it is dangerous to operate recursively on '/'")),
@@ -265,6 +273,26 @@ async fn paths_and_files_41_to_53() {
     // As many names as a script makes within its time, on a busy machine too.
     let server = Server::start_with(TestStore::sqlite(), &[("MAX_SANDBOX_ENTRIES", "20000")]).await;
     answers(&server.api().await, &[], paths()).await;
+}
+
+/// 52 as it is written, with the limit that is set: by a command of ours, as 300,000 calls of the
+/// interpreter's would take minutes here.
+#[tokio::test]
+async fn entries_52() {
+    let server = Server::start(TestStore::sqlite()).await;
+    let api = server.api().await;
+    let id = api.create().await;
+    let script = "touch a b c; seq 300000 | split -a 4 -l 1 -; echo on";
+    let reply = api.try_exec(&id, &json!({"script": script, "timeoutMs": PATIENCE_MS})).await;
+    let body = reply.json();
+    assert_eq!(
+        (reply.status, &body["code"], &body["applied"]),
+        (507, &json!("ENOSPC"), &json!("no")),
+        "{body}"
+    );
+    assert_eq!(body["limit"], "entries", "{body}");
+    assert_eq!(api.stdout(&id, "ls -A | wc -l").await, "0\n");
+    assert_eq!(api.sandbox(&id).await["version"], 0);
 }
 
 /// 47, 54: what is no script alone.

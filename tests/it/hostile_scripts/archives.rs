@@ -96,9 +96,28 @@ pub(super) fn files() -> Vec<(&'static str, Vec<u8>)> {
 pub(super) fn lines() -> Vec<Line> {
     vec![
         // Nothing is written outside of where the archive is unpacked.
-        line(73, "mkdir -p d/e; cd d/e; tar xf ~/up.tar; ls -A ~ ~/d | grep -c '^x$'", Prints("0\n")),
-        line(73, "mkdir d; cd d; tar xf ~/abs.tar; ls / | grep -c abs", Prints("0\n")),
-        line(73, "mkdir d; cd d; tar xf ~/through.tar; ls / | grep -c '^x$'", Prints("0\n")),
+        line(
+            73,
+            "mkdir -p d/e; cd d/e; tar xf ~/up.tar 2>&1; echo $?; ls -A . ..; ls -A ~ / | grep -c '^x$'",
+            Prints(
+                "tar: ../../x: Member name contains '..'\n\
+                 tar: Exiting with failure status due to previous errors\n2\n.:\n\n..:\ne\n0\n",
+            ),
+        ),
+        // As GNU's: it goes below where it is unpacked.
+        line(
+            73,
+            "mkdir d; cd d; tar xf ~/abs.tar 2>&1; echo $?; ls -A; ls / | grep -c abs",
+            Prints("tar: Removing leading `/' from member names\n0\nabs\n0\n"),
+        ),
+        line(
+            73,
+            "mkdir d; cd d; tar xf ~/through.tar 2>&1; echo $?; ls -A; ls / | grep -c '^x$'",
+            Prints(
+                "tar: l/x: Cannot open: Not a directory\n\
+                 tar: Exiting with failure status due to previous errors\n2\nl\n0\n",
+            ),
+        ),
         line(74, "gunzip bomb.gz; ls bomb*", Prints("bomb.gz\n")),
         line(74, "gunzip bomb.gz", Exit(1, "larger than a file may be")),
         line(74, "zcat bomb.gz | wc -c", Prints("62914560\n")),
