@@ -49,7 +49,7 @@ impl<'a> Place<'a> {
             Runtime::JavaScript => (scene.permissions.javascript, "javascript"),
         };
         if !allowed {
-            let hint = format!("this sandbox was created without it; create one with \"{field}\": true");
+            let hint = format!("the sandbox was created without \"{field}\": true, or this server runs none");
             return Err(complaint(127, &format!("{name}: command not found\n{name}: {hint}")));
         }
         match scene.host.ask(Question::Start(runtime)).await {
