@@ -7,7 +7,7 @@ use std::time::Duration;
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Error, Function, Object, Result, Runtime, Value};
 
 use super::state::State;
-use super::{Program, bytes, files, modules, sys};
+use super::{Program, bytes, files, modules, sys, types};
 use crate::exec::commands::{Answer, Call};
 
 /// Stack of the engine. A function of JavaScript takes about 400 bytes of it, so that some
@@ -57,6 +57,7 @@ fn in_engine(state: &Rc<State>, memory: usize, program: &Program) -> Result<()> 
         let shared = Object::new(ctx.clone())?;
         sys::register(&ctx, &shared, state)?;
         files::register(&ctx, &shared, state)?;
+        types::register(&ctx, &shared, state)?;
         modules::register(&ctx, &shared)?;
         let turn = Turn { ctx: ctx.clone(), sys: shared, state };
         turn.program(program);
@@ -108,6 +109,7 @@ impl<'js> Turn<'js, '_> {
         let options = Object::new(self.ctx.clone())?;
         options.set("print", program.print)?;
         options.set("es", program.module)?;
+        options.set("types", program.types)?;
         options.set("dash", program.dash)?;
         options.set("check", program.check)?;
         let main: Function<'js> = self.sys.get("main")?;
