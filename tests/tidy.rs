@@ -88,6 +88,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("landlock", &["exec/process/guards"]),
     ("seccompiler", &["exec/process/guards"]),
     ("clap", &["cli"]),
+    ("corosensei", &["exec/commands/node/live.rs"]),
     ("tsv_ts", &["exec/commands/node/types.rs"]),
     ("reqwest", &["broker", "cli"]),
     ("webpki_roots", &["broker/client.rs"]),

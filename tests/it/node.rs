@@ -19,6 +19,62 @@ async fn programs_print_what_the_real_node_prints() {
     all_print_what_this_machine_prints(&server.api().await, "javascript").await;
 }
 
+#[tokio::test]
+async fn what_a_program_prints_leaves_while_it_runs() {
+    for interpreter in ["process", "thread"] {
+        let server = Server::start_with(TestStore::sqlite(), &[("INTERPRETER", interpreter)]).await;
+        let api = server.api().await;
+        let id = with(&api, "javascript").await;
+        // Each would run for ever: what is seen was not printed at its end.
+        for endless in
+            ["for (;;);", "setInterval(() => {}, 1000)", "await new Promise(() => setInterval(() => {}, 9))"]
+        {
+            let code = format!("console.log('one'); console.error('two'); {endless}");
+            let script = format!("echo zero; node --input-type=module -e \"{code}\"");
+            let mut live = api.live(&id, &json!({"script": script, "timeoutMs": 60_000})).await;
+            let (mut stdout, mut stderr) = (String::new(), String::new());
+            while stdout != "zero\none\n" || stderr != "two\n" {
+                let event = live.next().await.expect("an event");
+                let text = event.data["data"].as_str().unwrap_or_default();
+                match event.name.as_str() {
+                    "stdout" => stdout += text,
+                    "stderr" => stderr += text,
+                    _ => panic!("{interpreter}: {endless}: {event:?}"),
+                }
+            }
+        }
+        // In order with what stands around it, wherever it goes.
+        for (script, out) in [
+            (
+                "echo a; node -e 'console.log(1); console.error(2); console.log(3)' 2>&1; echo b",
+                "a\n1\n2\n3\nb\n",
+            ),
+            ("node -e 'console.log(1); console.error(2)' > f 2>&1; cat f", "1\n2\n"),
+            ("node -e 'console.log(1); console.error(2)' 2>/dev/null >> f; cat f", "1\n2\n1\n"),
+            ("x=$(node -p 6*7); echo \"<$x>\"; { node -p 1; node -p 2; } > g; cat g", "<42>\n1\n2\n"),
+            (
+                "node -p 1 | cat; echo in | node -e 'console.log(fs.readFileSync(0, \"utf8\").trim() + 1)'",
+                "1\nin1\n",
+            ),
+            (
+                "node -e 'for (let i = 0; ; i++) console.log(i)' | head -n 2; echo ${PIPESTATUS[0]}",
+                "0\n1\n141\n",
+            ),
+            (
+                "node -e 'process.stdout.write(\"x\".repeat(3e6))' | wc -c; node -e 'process.exit(3)'; echo $?",
+                "3000000\n3\n",
+            ),
+            ("f() { node -p 5; }; f; (node -p 6) ; node -p 7 & wait; node -p 8 >&2 2>/dev/null", "5\n6\n7\n"),
+        ] {
+            assert_eq!(api.stdout(&id, script).await, out, "{interpreter}: {script}");
+        }
+        // Who prints without an end is held to what a program may print.
+        let full = api.exec(&id, "node -e 'for (;;) console.log(\"x\".repeat(1e6))' > /dev/null").await;
+        assert_eq!(full["exitCode"], 134, "{full}");
+        assert!(full["stderr"].as_str().unwrap().contains("printed more than"), "{full}");
+    }
+}
+
 /// The expectations were written by Node 20, whose types another tool (SWC) had taken out;
 /// those of `stdin_eval` by hand.
 #[tokio::test]

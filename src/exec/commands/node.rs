@@ -3,15 +3,18 @@
 //! language is in `node/sys.rs` and `node/files.rs`.
 //!
 //! One program is one engine, made for it and dropped with it. It runs on the calling
-//! thread, which sleeps while the program waits for a timer.
+//! thread, on a stack of its own (`node/live.rs`).
 
 use std::collections::BTreeMap;
 
 use super::{Answer, Call};
+use live::Running;
+pub(crate) use live::Step;
 
 mod bytes;
 mod engine;
 mod files;
+mod live;
 mod modules;
 mod state;
 mod sys;
@@ -74,12 +77,9 @@ impl Kind {
     }
 }
 
-/// Runs it. `env`: the exported variables.
-pub(crate) fn run(call: &Call<'_>, env: &BTreeMap<String, String>) -> Answer {
-    match parse(call) {
-        Ok(program) => engine::run(call, env, &program),
-        Err(answer) => answer,
-    }
+/// Makes it ready. `env`: the exported variables. `Err`: there is nothing to run.
+pub(crate) fn start(call: &Call<'_>, env: &BTreeMap<String, String>) -> Result<Running, Answer> {
+    engine::start(call, env, parse(call)?)
 }
 
 /// Options before the program's name are ours, those behind it the program's.
