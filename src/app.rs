@@ -118,6 +118,8 @@ pub async fn open(config: Arc<Config>) -> Result<App, StartError> {
 /// Makes the requests of scripts that have network permission.
 fn broker(config: &Config, largest_body: u64) -> Result<Broker, StartError> {
     let settings = broker::Settings {
+        enabled: config.network_enabled,
+        allowed_hosts: &config.network_allowed_hosts,
         allow_private: &config.network_allow_private,
         rules: config.network_rules.as_ref().map_or("", |rules| &rules.0),
         ca_file: config.network_ca_file.as_deref(),

@@ -3,7 +3,8 @@
 //!
 //! One request, step by step:
 //! 1. `place`: the URL, read as browsers read it; only http and https.
-//! 2. `place`: is it below a prefix of the sandbox's list? DNS is not asked before.
+//! 2. `place`, `bound`: is it below a prefix of the sandbox's list, and within what the
+//!    operator allows at all? DNS is not asked before.
 //! 3. `addresses`: the name becomes addresses; private ones are dropped.
 //! 4. `rules`: credentials that the operator set for this prefix.
 //! 5. `client`: one connection, to one of these addresses and nowhere else.
@@ -21,20 +22,24 @@ use url::{Host, Url};
 use crate::ids::SandboxId;
 
 mod addresses;
+mod bound;
 mod budget;
 mod client;
+mod measure;
 mod place;
 mod refusals;
 mod resolver;
 mod rules;
 
 pub use addresses::{Exceptions, is_public};
+pub use bound::Bound;
 pub use place::{Allow, Prefix};
 pub use resolver::{Resolver, System};
 pub use rules::Rules;
 
 use budget::Budget;
 use client::Client;
+use measure::Measure;
 use refusals::Refusals;
 
 /// Longest time of one request.
@@ -89,21 +94,53 @@ pub struct Failure {
     pub exit: u8,
     /// One sentence for people; it names no address.
     pub message: String,
+    /// That it may not be made, and which rule says so.
+    pub refusal: Option<Refusal>,
+}
+
+/// The rule that refused a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The sandbox's list.
+    List,
+    /// What the operator allows at all.
+    Operator,
+    /// The address is private.
+    Address,
+    /// Too many were refused before.
+    TooMany,
+}
+
+impl Refusal {
+    /// As a label of metrics.
+    fn name(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Operator => "operator",
+            Self::Address => "address",
+            Self::TooMany => "too_many",
+        }
+    }
 }
 
 impl Failure {
     fn new(exit: u8, message: impl Into<String>) -> Self {
-        Self { exit, message: message.into() }
+        Self { exit, message: message.into(), refusal: None }
     }
 
-    fn refused(why: &str) -> Self {
-        Self::new(7, format!("destination not allowed: {why}"))
+    fn refused(refusal: Refusal, why: &str) -> Self {
+        let refusal = Some(refusal);
+        Self { refusal, ..Self::new(7, format!("destination not allowed: {why}")) }
     }
 }
 
 /// What an operator sets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Settings<'a> {
+    /// `NETWORK_ENABLED`.
+    pub enabled: bool,
+    /// `NETWORK_ALLOWED_HOSTS`; empty: no bound.
+    pub allowed_hosts: &'a str,
     /// `NETWORK_ALLOW_PRIVATE`.
     pub allow_private: &'a str,
     /// `NETWORK_RULES`: JSON, or the path of a file with it.
@@ -114,8 +151,22 @@ pub struct Settings<'a> {
     pub largest_body: u64,
 }
 
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            allowed_hosts: "",
+            allow_private: "",
+            rules: "",
+            ca_file: None,
+            largest_body: 0,
+        }
+    }
+}
+
 /// Makes the requests of all scripts of this process.
 pub struct Broker {
+    bound: Bound,
     exceptions: Exceptions,
     rules: Rules,
     resolver: Arc<dyn Resolver>,
@@ -129,6 +180,8 @@ impl Broker {
     /// A broker. `Err` is one line that names the setting that is wrong.
     pub fn new(settings: &Settings<'_>, resolver: Arc<dyn Resolver>) -> Result<Self, String> {
         Ok(Self {
+            bound: Bound::parse(settings.enabled, settings.allowed_hosts)
+                .map_err(|why| format!("NETWORK_ALLOWED_HOSTS: {why}"))?,
             exceptions: Exceptions::parse(settings.allow_private)
                 .map_err(|why| format!("NETWORK_ALLOW_PRIVATE: {why}"))?,
             rules: Rules::read(settings.rules).map_err(|why| format!("NETWORK_RULES: {why}"))?,
@@ -140,19 +193,45 @@ impl Broker {
         })
     }
 
+    /// What the operator lets sandboxes reach.
+    #[must_use]
+    pub fn bound(&self) -> &Bound {
+        &self.bound
+    }
+
     /// Makes one request for a script of `sandbox`, which may reach what `allow` says.
     /// Dropping the future ends the connection.
     pub async fn fetch(&self, sandbox: SandboxId, allow: &Allow, ask: Ask) -> Result<Answer, Failure> {
+        let mut measure = Measure::request();
+        let read = place::read(&ask.url).and_then(|url| Ok((client::request(&url, &ask)?, url)));
+        let (request, url) = read.inspect_err(|_| measure.ended("malformed"))?;
+        let result = self.checked(sandbox, allow, ask, request, url).await;
+        measure.ended(measure::outcome(&result));
+        result
+    }
+
+    /// A request that could be read.
+    async fn checked(
+        &self,
+        sandbox: SandboxId,
+        allow: &Allow,
+        ask: Ask,
+        mut request: reqwest::Request,
+        url: Url,
+    ) -> Result<Answer, Failure> {
         self.refusals.check(sandbox)?;
-        let url = place::read(&ask.url)?;
         if !allow.covers(&url) {
             self.refusals.note(sandbox);
-            return Err(Failure::refused("it is not on the list of this sandbox"));
+            return Err(Failure::refused(Refusal::List, "it is not on the list of this sandbox"));
+        }
+        if let Err(why) = self.bound.check(&url) {
+            self.refusals.note(sandbox);
+            return Err(Failure::refused(Refusal::Operator, &why));
         }
         let limit = ask.timeout.min(LONGEST);
         let longest = ask.longest.min(self.largest_body);
         let connect = ask.connect_timeout.min(LONGEST_CONNECT).min(limit);
-        let request = client::request(&url, ask)?;
+        client::give_body(&mut request, ask);
         let work = async {
             let addresses = self.addresses(sandbox, &url).await?;
             let headers = self.rules.headers(&url);
@@ -175,7 +254,9 @@ impl Broker {
             }
             Some(Host::Domain(name)) => {
                 let unknown = || Failure::new(6, format!("Could not resolve host: {name}"));
-                let found = self.resolver.resolve(name).await.map_err(|_| unknown())?;
+                let mut measure = Measure::dns();
+                let found = self.resolver.resolve(name).await.unwrap_or_default();
+                measure.ended(if found.is_empty() { "unknown" } else { "found" });
                 (Some(name), if found.is_empty() { return Err(unknown()) } else { found })
             }
             None => return Err(Failure::new(3, "URL using bad/illegal format or missing URL")),
@@ -185,7 +266,7 @@ impl Broker {
             found.into_iter().filter(may).map(|ip| SocketAddr::new(ip, port)).collect();
         if fine.is_empty() {
             self.refusals.note(sandbox);
-            return Err(Failure::refused("its address is not a public one"));
+            return Err(Failure::refused(Refusal::Address, "its address is not a public one"));
         }
         Ok(fine)
     }

@@ -173,8 +173,8 @@ settings! {
     max_execs_per_tenant: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_TENANT", "48", "scripts", "Scripts of one tenant that run at the same time, when there are several tenants.";
     max_execs_per_owner: usize = number::<usize, 1, 10_000>, "MAX_EXECS_PER_OWNER", "16", "scripts", "Scripts of one owner that run at the same time.";
     max_queue_per_sandbox: usize = number::<usize, 1, 1_000_000>, "MAX_QUEUE_PER_SANDBOX", "1024", "requests", "Requests that wait for one sandbox (429 beyond).";
-    max_concurrent_python: usize = number::<usize, 1, 10_000>, "MAX_CONCURRENT_PYTHON", "5", "programs", "Programs of python3 that run at the same time in this process.";
-    max_concurrent_js: usize = number::<usize, 1, 10_000>, "MAX_CONCURRENT_JS", "5", "programs", "Programs of node that run at the same time in this process.";
+    max_concurrent_python: usize = number::<usize, 0, 10_000>, "MAX_CONCURRENT_PYTHON", "5", "programs", "Programs of python3 that run at the same time in this process. 0: none, and no sandbox is made with Python (403 NOT_PERMITTED).";
+    max_concurrent_js: usize = number::<usize, 0, 10_000>, "MAX_CONCURRENT_JS", "5", "programs", "Programs of node that run at the same time in this process. 0: none, and no sandbox is made with JavaScript (403 NOT_PERMITTED).";
     max_python_queue: usize = number::<usize, 0, 1_000_000>, "MAX_PYTHON_QUEUE", "100", "programs", "Programs of python3 that wait to run (503 RUNTIME_BUSY beyond).";
     max_js_queue: usize = number::<usize, 0, 1_000_000>, "MAX_JS_QUEUE", "100", "programs", "Programs of node that wait to run (503 RUNTIME_BUSY beyond).";
     python_queue_timeout: Duration = millis::<1, 3_600_000>, "PYTHON_QUEUE_TIMEOUT_MS", "60000", "ms", "Longest wait of a program of python3 (503 RUNTIME_BUSY beyond). It counts in the script's own time.";
@@ -197,6 +197,8 @@ settings! {
     lease_margin: Duration = millis::<10, 600_000>, "REDIS_EXEC_LOCK_MARGIN_MS", "1000", "ms", "How long before its lease expires a script is ended when the lease was not renewed.";
     acquire_timeout: Duration = millis::<100, 3_600_000>, "REDIS_EXEC_LOCK_ACQUIRE_TIMEOUT_MS", "75000", "ms", "Longest wait of an exec for its turn (503 LEASE_TIMEOUT beyond).";
     interpreter: Interpreter = interpreter, "INTERPRETER", "", "", "`process`: scripts run in worker processes, each with one caller's files and no file system, network or memory but its own. `thread`: in the server itself, for scripts that you trust. Unset: `process` on Linux, elsewhere there is `thread` only.";
+    network_enabled: bool = flag, "NETWORK_ENABLED", "true", "", "Whether sandboxes may have the network. `false`: none is made with it (403 NOT_PERMITTED), and scripts of those that have it reach nothing.";
+    network_allowed_hosts: String = text, "NETWORK_ALLOWED_HOSTS", "", "", "All that scripts with network permission may reach, whatever the lists of their sandboxes say, with commas: `host`, `host:port` or `*.host` for those below it. Unset: every public place.";
     network_allow_private: String = text, "NETWORK_ALLOW_PRIVATE", "", "", "Private places that scripts with network permission may reach, with commas: `ip:port`, `name:port` or a network such as 10.0.0.0/8. Unset: public addresses only.";
     network_rules: Option<Secret> = secret, "NETWORK_RULES", "", "", "Credentials that the server adds to requests of scripts: a JSON list of `{\"prefix\": \"https://…/\", \"headers\": {name: value}}`, or the path of a file with it. Scripts do not see them.";
     network_ca_file: Option<PathBuf> = optional_path, "NETWORK_CA_FILE", "", "", "File with certificates of authorities (PEM) that scripts' requests trust beside those of Mozilla's list.";

@@ -17,7 +17,7 @@ use rustls::{ClientConfig, RootCertStore};
 use url::Url;
 
 use super::budget::Budget;
-use super::{Answer, Ask, Failure};
+use super::{Answer, Ask, Failure, measure};
 
 /// Headers of one message.
 const MOST_HEADERS: usize = 256;
@@ -54,8 +54,8 @@ pub(super) fn is_ours(name: &HeaderName) -> bool {
     OURS.contains(&name.as_str()) || name.as_str().starts_with("proxy-")
 }
 
-/// The request, checked, still without credentials.
-pub(super) fn request(url: &Url, ask: Ask) -> Result<Request, Failure> {
+/// The request, checked, still without credentials and body.
+pub(super) fn request(url: &Url, ask: &Ask) -> Result<Request, Failure> {
     let bad_header = |name: &str| Failure::new(43, format!("invalid header: {}", name.escape_debug()));
     let size: usize = ask.headers.iter().map(|(name, value)| name.len() + value.len()).sum();
     if size + ask.url.len() + ask.method.len() > super::LONGEST_HEAD || ask.headers.len() > MOST_HEADERS {
@@ -72,10 +72,14 @@ pub(super) fn request(url: &Url, ask: Ask) -> Result<Request, Failure> {
         let value = HeaderValue::try_from(value).map_err(|_| bad_header(name))?;
         request.headers_mut().try_append(parsed, value).map_err(|_| bad_header(name))?;
     }
+    Ok(request)
+}
+
+/// Puts the body in.
+pub(super) fn give_body(request: &mut Request, ask: Ask) {
     if !ask.body.is_empty() || matches!(ask.method.as_str(), "POST" | "PUT" | "PATCH") {
         *request.body_mut() = Some(ask.body.into());
     }
-    Ok(request)
 }
 
 impl Client {
@@ -130,7 +134,9 @@ impl Client {
             .build()
             .map_err(|_| Failure::new(2, "the request could not be prepared"))?;
         let (url, head) = (request.url().clone(), *request.method() == Method::HEAD);
+        let length = request.body().and_then(|body| body.as_bytes()).map_or(0, <[u8]>::len);
         let response = client.execute(request).await.map_err(|error| failed(&error, &url))?;
+        measure::sent(length as u64);
         if response.status().as_u16() < 200 {
             return Err(Failure::new(8, "the server changed the protocol, which nobody asked for"));
         }
@@ -172,6 +178,7 @@ async fn body(mut response: Response, longest: u64, budget: &Budget) -> Result<V
         match response.chunk().await {
             Ok(None) => return Ok(body),
             Ok(Some(piece)) => {
+                measure::received(piece.len() as u64);
                 if (body.len() + piece.len()) as u64 > longest {
                     return Err(too_long());
                 }

@@ -40,6 +40,11 @@ impl Prefix {
         Ok(Self(url))
     }
 
+    /// What it was made of.
+    pub(super) fn url(&self) -> &Url {
+        &self.0
+    }
+
     /// Whether it stands for an encrypted connection.
     pub(super) fn is_https(&self) -> bool {
         self.0.scheme() == "https"

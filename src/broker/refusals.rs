@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use lru::LruCache;
 
-use super::Failure;
+use super::{Failure, Refusal};
 use crate::clock;
 use crate::ids::SandboxId;
 
@@ -39,7 +39,8 @@ impl Refusals {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let over = |window: &Window| window.count >= MOST && window.began.elapsed() < WINDOW;
         if seen.get(&sandbox).is_some_and(over) {
-            return Err(Failure::refused("too many requests of this sandbox were refused; wait a minute"));
+            let why = "too many requests of this sandbox were refused; wait a minute";
+            return Err(Failure::refused(Refusal::TooMany, why));
         }
         Ok(())
     }

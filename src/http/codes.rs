@@ -35,6 +35,7 @@ pub const CODES: &[Code] = &[
     code(401, "AUTH_INVALID", "the token is not one of this server, or has expired"),
     code(401, "AUTH_UNKNOWN_TENANT", "there is no such tenant"),
     code(403, "FORBIDDEN", "the secret is missing or wrong"),
+    code(403, "NOT_PERMITTED", "this server does not let sandboxes have that; the text says what it does"),
     code(403, "EPERM", "no call may do that to this path, such as removing the root"),
     code(404, "SANDBOX_NOT_FOUND", "no such sandbox, or another owner's"),
     code(404, "ENOENT", "no such file or directory"),

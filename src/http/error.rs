@@ -278,6 +278,7 @@ impl From<SessionError> for ApiError {
             SessionError::Invalid(_) | SessionError::ClientGone => {
                 new(StatusCode::BAD_REQUEST, "INVALID_INPUT")
             }
+            SessionError::NotPermitted(_) => new(StatusCode::FORBIDDEN, "NOT_PERMITTED"),
             SessionError::Fs { errno, .. } => {
                 let (status, code) = of_errno(errno);
                 match errno {

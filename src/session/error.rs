@@ -23,6 +23,9 @@ pub enum SessionError {
     /// The request contradicts itself or the sandbox; the text says how.
     #[error("{0}")]
     Invalid(String),
+    /// The operator does not let sandboxes have that; the text says what they may have.
+    #[error("{0}")]
+    NotPermitted(String),
     /// A file call of a write route failed.
     #[error("{path}: {errno}")]
     Fs {
@@ -166,6 +169,7 @@ impl SessionError {
             | Self::UnknownTenant
             | Self::NameTaken(_)
             | Self::Invalid(_)
+            | Self::NotPermitted(_)
             | Self::Fs { .. }
             | Self::EditNoMatch { .. }
             | Self::EditNotUnique { .. }

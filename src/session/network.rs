@@ -10,7 +10,7 @@ use tracing::Instrument;
 use crate::broker::{Allow, Ask, Broker, Prefix};
 use crate::exec::host::{Bin, Fetch, Fetched, NotFetched, Reply};
 use crate::ids::SandboxId;
-use crate::session::{Inner, Network, Request, SessionError};
+use crate::session::{Create, Inner, Network, Request, SessionError};
 use crate::store::SandboxRow;
 
 /// How often the scripts of a request used the network.
@@ -55,6 +55,28 @@ impl Inner {
             calls: of.network.clone(),
             runtime: self.runtime.clone(),
         })
+    }
+}
+
+impl Inner {
+    /// Whether the operator lets a sandbox be made with these permissions.
+    pub(crate) fn check_permissions(&self, create: &Create) -> Result<(), SessionError> {
+        let refused = |why: &str| Err(SessionError::NotPermitted(why.to_owned()));
+        if create.python && self.settings.python.running == 0 {
+            return refused("python: this server runs no programs of python3 (MAX_CONCURRENT_PYTHON)");
+        }
+        if create.javascript && self.settings.javascript.running == 0 {
+            return refused("javascript: this server runs no programs of node (MAX_CONCURRENT_JS)");
+        }
+        let Some(broker) = self.broker.get() else { return Ok(()) };
+        let list = match &create.network {
+            Network::Off | Network::All(false) => return Ok(()),
+            Network::All(true) => Vec::new(),
+            Network::Allow { allow } => {
+                allow.iter().filter_map(|prefix| Prefix::parse(prefix).ok()).collect()
+            }
+        };
+        broker.bound().permits(&list).map_err(|why| SessionError::NotPermitted(format!("network: {why}")))
     }
 }
 

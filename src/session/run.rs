@@ -59,8 +59,8 @@ impl Inner {
             env.insert(FENCING_TOKEN.into(), token.to_string());
         }
         let permissions = Permissions {
-            python: run.row.python,
-            javascript: run.row.javascript,
+            python: run.row.python && self.settings.python.running > 0,
+            javascript: run.row.javascript && self.settings.javascript.running > 0,
             network: run.row.network.is_some(),
         };
         let job = Job {

@@ -26,6 +26,7 @@ impl Service {
         if create.unique && create.name.is_none() {
             return Err(SessionError::Invalid("unique: needs a name".into()));
         }
+        self.inner.check_permissions(&create)?;
         let store = self.inner.tenants.store(&caller.tenant).await?;
         if self.inner.lifecycle.is_draining() {
             return Err(SessionError::ShuttingDown);

@@ -3,6 +3,7 @@
 
 mod backend;
 mod damage;
+mod holes;
 mod hostile;
 mod remotes;
 mod session;

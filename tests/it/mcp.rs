@@ -6,7 +6,7 @@ mod cancel;
 mod metrics;
 mod official;
 mod paging;
-mod rig;
+pub mod rig;
 mod tools;
 
 use std::time::Duration;

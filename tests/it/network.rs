@@ -3,8 +3,10 @@
 mod broker;
 mod commands;
 mod hostile;
+mod measured;
 mod once;
 mod ssrf;
+mod switch;
 
 use serde_json::{Value, json};
 

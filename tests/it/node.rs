@@ -19,6 +19,133 @@ async fn programs_print_what_the_real_node_prints() {
     all_print_what_this_machine_prints(&server.api().await, "javascript").await;
 }
 
+#[tokio::test]
+async fn what_a_program_prints_leaves_while_it_runs() {
+    for interpreter in ["process", "thread"] {
+        let server = Server::start_with(TestStore::sqlite(), &[("INTERPRETER", interpreter)]).await;
+        let api = server.api().await;
+        let id = with(&api, "javascript").await;
+        // Each would run for ever: what is seen was not printed at its end.
+        for endless in
+            ["for (;;);", "setInterval(() => {}, 1000)", "await new Promise(() => setInterval(() => {}, 9))"]
+        {
+            let code = format!("console.log('one'); console.error('two'); {endless}");
+            let script = format!("echo zero; node --input-type=module -e \"{code}\"");
+            let mut live = api.live(&id, &json!({"script": script, "timeoutMs": 60_000})).await;
+            let (mut stdout, mut stderr) = (String::new(), String::new());
+            while stdout != "zero\none\n" || stderr != "two\n" {
+                let event = live.next().await.expect("an event");
+                let text = event.data["data"].as_str().unwrap_or_default();
+                match event.name.as_str() {
+                    "stdout" => stdout += text,
+                    "stderr" => stderr += text,
+                    _ => panic!("{interpreter}: {endless}: {event:?}"),
+                }
+            }
+        }
+        // In order with what stands around it, wherever it goes.
+        for (script, out) in [
+            (
+                "echo a; node -e 'console.log(1); console.error(2); console.log(3)' 2>&1; echo b",
+                "a\n1\n2\n3\nb\n",
+            ),
+            ("node -e 'console.log(1); console.error(2)' > f 2>&1; cat f", "1\n2\n"),
+            ("node -e 'console.log(1); console.error(2)' 2>/dev/null >> f; cat f", "1\n2\n1\n"),
+            ("x=$(node -p 6*7); echo \"<$x>\"; { node -p 1; node -p 2; } > g; cat g", "<42>\n1\n2\n"),
+            (
+                "node -p 1 | cat; echo in | node -e 'console.log(fs.readFileSync(0, \"utf8\").trim() + 1)'",
+                "1\nin1\n",
+            ),
+            (
+                "node -e 'for (let i = 0; ; i++) console.log(i)' | head -n 2; echo ${PIPESTATUS[0]}",
+                "0\n1\n141\n",
+            ),
+            (
+                "node -e 'process.stdout.write(\"x\".repeat(3e6))' | wc -c; node -e 'process.exit(3)'; echo $?",
+                "3000000\n3\n",
+            ),
+            ("f() { node -p 5; }; f; (node -p 6) ; node -p 7 & wait; node -p 8 >&2 2>/dev/null", "5\n6\n7\n"),
+        ] {
+            assert_eq!(api.stdout(&id, script).await, out, "{interpreter}: {script}");
+        }
+        // Who prints without an end is held to what a program may print.
+        let full = api.exec(&id, "node -e 'for (;;) console.log(\"x\".repeat(1e6))' > /dev/null").await;
+        assert_eq!(full["exitCode"], 134, "{full}");
+        assert!(full["stderr"].as_str().unwrap().contains("printed more than"), "{full}");
+    }
+}
+
+/// The expectations were written by Node 20, whose types another tool (SWC) had taken out;
+/// those of `stdin_eval` by hand.
+#[tokio::test]
+async fn typescript_prints_what_it_prints_without_its_types() {
+    let server = Server::start(TestStore::sqlite()).await;
+    let api = server.api().await;
+    let programs = scripts("programs/typescript");
+    assert!(programs.len() >= 16, "{}", programs.len());
+    for (name, script) in programs {
+        let file = folder("programs/typescript").join(format!("{name}.out"));
+        let expected = fs::read_to_string(file).expect("expectations");
+        let ours = api.exec(&with(&api, "javascript").await, &script).await;
+        let stdout = ours["stdout"].as_str().unwrap_or_default();
+        assert!(stdout == expected, "{name}: {}\n{}", difference(stdout, &expected), ours["stderr"]);
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_type_is_refused_with_its_place() {
+    let server = Server::start(TestStore::sqlite()).await;
+    let api = server.api().await;
+    let id = with(&api, "javascript").await;
+    let unsupported = "SyntaxError [ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX]: TypeScript";
+    for (source, place, message) in [
+        ("const a: number = 1;\nenum Color { Red }\n", "a.ts:2:1", format!("{unsupported} enum is not")),
+        (
+            "class A {\n  constructor(private x: number) {}\n}\n",
+            "a.ts:2:15",
+            format!("{unsupported} parameter property"),
+        ),
+        ("namespace N {\n  export const x = 1;\n}\n", "a.ts:1:1", format!("{unsupported} namespace")),
+        ("let a = 1;\nlet b: = 2;\n", "a.ts:2:8", "SyntaxError [ERR_INVALID_TYPESCRIPT_SYNTAX]".to_owned()),
+        ("let s: string = 'open;\n", "a.ts:1:17", "SyntaxError [ERR_INVALID_TYPESCRIPT_SYNTAX]".to_owned()),
+    ] {
+        api.put(&id, "/home/user/a.ts", source).await;
+        for script in [
+            "node a.ts",
+            "node --check a.ts",
+            "node -e \"require('./a.ts')\"",
+            "node --input-type=module -e \"import './a.ts'\"",
+        ] {
+            let reply = api.exec(&id, script).await;
+            let stderr = reply["stderr"].as_str().expect("stderr");
+            assert_eq!((&reply["exitCode"], &reply["stdout"]), (&json!(1), &json!("")), "{source}: {reply}");
+            assert!(
+                stderr.contains(&message) && stderr.contains(place),
+                "{script}: {message} {place} in {stderr}"
+            );
+        }
+    }
+    for (script, part) in [
+        ("echo 'x' > a.tsx; node a.tsx", "ERR_UNKNOWN_FILE_EXTENSION"),
+        (
+            "mkdir -p node_modules/p; echo 'export const a: number = 1' > node_modules/p/index.ts; echo '{\"exports\":\"./index.ts\"}' > node_modules/p/package.json; \
+          echo 'import \"p\"' > m.mts; node m.mts",
+            "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING",
+        ),
+        (
+            "printf 'export type A = 1;\\nexport const b = 2;\\n' > t.ts; echo 'import { A } from \"./t.ts\"; console.log(A)' > u.mts; node u.mts",
+            "A",
+        ),
+        ("yes '(' | head -c 900000 | tr -d '\\n' > deep.ts; node deep.ts", "ERR_INVALID_TYPESCRIPT_SYNTAX"),
+        ("head -c 3000000 /dev/zero | tr '\\0' ';' > long.ts; node long.ts", "EXEC_MEMORY_BYTES"),
+        ("node --experimental-transform-types a.ts", "bad option"),
+    ] {
+        let reply = api.exec(&id, script).await;
+        assert!(reply["exitCode"] == 1 || reply["exitCode"] == 9, "{script}: {reply}");
+        assert!(reply["stderr"].as_str().expect("stderr").contains(part), "{script}: {part} in {reply}");
+    }
+}
+
 /// The expectations were written by SQLite's own shell, 3.40.1.
 #[tokio::test]
 async fn sqlite3_prints_what_its_own_shell_prints() {

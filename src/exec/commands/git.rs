@@ -15,6 +15,7 @@ mod clean;
 mod clone;
 mod commit;
 mod config;
+mod connected;
 mod delta;
 mod describe;
 mod difference;

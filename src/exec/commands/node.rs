@@ -3,19 +3,23 @@
 //! language is in `node/sys.rs` and `node/files.rs`.
 //!
 //! One program is one engine, made for it and dropped with it. It runs on the calling
-//! thread, which sleeps while the program waits for a timer.
+//! thread, on a stack of its own (`node/live.rs`).
 
 use std::collections::BTreeMap;
 
 use super::{Answer, Call};
+use live::Running;
+pub(crate) use live::Step;
 
 mod bytes;
 mod engine;
 mod files;
+mod live;
 mod modules;
 mod state;
 mod sys;
 mod text;
+mod types;
 
 /// The version of Node whose interfaces are meant, as far as they are there.
 const VERSION: &str = "v20.20.2";
@@ -27,12 +31,14 @@ Usage: node [options] [script.js | -] [arguments]
   -e, --eval CODE     run CODE
   -p, --print CODE    run CODE and print its value
   -c, --check         only read the program
-  --input-type=TYPE   module or commonjs: what CODE and standard input are
+  --input-type=TYPE   module or commonjs: what CODE and standard input are;
+                      with -typescript behind it they have types
   -v, --version       print the version of Node whose interfaces these are
   -h, --help          print this
 
 This is QuickJS with Node's modules over the sandbox's files: no network, no processes,
-no TypeScript, no native addons.
+no native addons. Types are taken out of .ts, .mts and .cts files; enums, namespaces,
+parameter properties and .tsx are refused.
 ";
 
 /// What is to be run.
@@ -46,6 +52,8 @@ pub(super) struct Program {
     print: bool,
     /// The code is an ES module, whatever it looks like.
     module: bool,
+    /// The code has types.
+    types: bool,
     /// Standard input was asked for by `-`.
     dash: bool,
     /// It is only read.
@@ -69,12 +77,9 @@ impl Kind {
     }
 }
 
-/// Runs it. `env`: the exported variables.
-pub(crate) fn run(call: &Call<'_>, env: &BTreeMap<String, String>) -> Answer {
-    match parse(call) {
-        Ok(program) => engine::run(call, env, &program),
-        Err(answer) => answer,
-    }
+/// Makes it ready. `env`: the exported variables. `Err`: there is nothing to run.
+pub(crate) fn start(call: &Call<'_>, env: &BTreeMap<String, String>) -> Result<Running, Answer> {
+    engine::start(call, env, parse(call)?)
 }
 
 /// Options before the program's name are ours, those behind it the program's.
@@ -85,6 +90,7 @@ fn parse(call: &Call<'_>) -> Result<Program, Answer> {
         args: Vec::new(),
         print: false,
         module: false,
+        types: false,
         dash: false,
         check: false,
     };
@@ -108,12 +114,20 @@ fn parse(call: &Call<'_>) -> Result<Program, Answer> {
             }
             "-c" | "--check" => program.check = true,
             "--input-type" => match value.or_else(|| args.next().cloned()).as_deref() {
-                Some("module") => program.module = true,
-                Some("commonjs") => program.module = false,
-                _ => return Err(refused("--input-type must be \"module\" or \"commonjs\"")),
+                Some("module") => (program.module, program.types) = (true, false),
+                Some("commonjs") => (program.module, program.types) = (false, false),
+                Some("module-typescript") => (program.module, program.types) = (true, true),
+                Some("commonjs-typescript") => (program.module, program.types) = (false, true),
+                _ => {
+                    let names = "\"module\", \"commonjs\", \"module-typescript\" or \"commonjs-typescript\"";
+                    return Err(refused(&format!("--input-type must be {names}")));
+                }
             },
             // What they ask for is so here, or means nothing here.
             "--no-warnings"
+            | "--disable-warning"
+            | "--experimental-strip-types"
+            | "--strip-types"
             | "--trace-warnings"
             | "--enable-source-maps"
             | "--max-old-space-size"

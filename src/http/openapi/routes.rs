@@ -132,7 +132,16 @@ fn sandboxes() -> Vec<Operation> {
         .links(201, &["getSandbox", "patchSandbox", "execSync", "writeFiles", "tree", "deleteSandbox"])
         .reply::<wire::Sandbox>(200, "`ifExists=return`: the holder of the name.")
         .codes(super::operation::WRITE_PATH)
-        .codes(&["ENOTDIR", "ELOOP", "ENAMETOOLONG", "EINVAL", "NAME_TAKEN", "ENOSPC", "MEMORY_LIMIT"])
+        .codes(&[
+            "ENOTDIR",
+            "ELOOP",
+            "ENAMETOOLONG",
+            "EINVAL",
+            "NAME_TAKEN",
+            "NOT_PERMITTED",
+            "ENOSPC",
+            "MEMORY_LIMIT",
+        ])
         .codes(&["SHUTTING_DOWN", "OUTCOME_UNKNOWN"]),
         new("get", "/v1/sandboxes", ("sandboxes", "listSandboxes", "List your sandboxes"), "Newest first.")
             .query(

@@ -115,6 +115,56 @@ async fn no_form_of_a_private_place_is_connected_to() {
     }
 }
 
+/// Set in the process that has a network of its own, where every address is this machine's.
+#[cfg(target_os = "linux")]
+const OWN_NETWORK: &str = "SQLFS_TEST_OWN_NETWORK";
+
+/// The control of `away`: with the guard off the listener is reached, at the very address.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn each_form_would_reach_its_place_if_the_guard_were_off() {
+    if std::env::var_os(OWN_NETWORK).is_none() {
+        let program = std::env::current_exe().expect("this program");
+        let ready =
+            "ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo";
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--map-root-user", "--net", "sh", "-c", &format!("{ready} && exec \"$0\" \"$@\"")]);
+        command.arg(program).args([
+            "--exact",
+            "--nocapture",
+            "network::ssrf::each_form_would_reach_its_place_if_the_guard_were_off",
+        ]);
+        let ran = command.env(OWN_NETWORK, "1").output().expect("this test needs unshare and ip (iproute2)");
+        let said = [ran.stdout, ran.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        assert!(ran.status.success() && said.contains("1 passed"), "in a network of its own: {said}");
+        return;
+    }
+    let (web, names) = (Web::at("[::]:0").await, Arc::<Names>::default());
+    let (guarded, open) = (broker("", &names), broker("0.0.0.0/0,::/0", &names));
+    let forms = forms(web.addr.port());
+    let mut reached = 0;
+    for (url, _) in forms.iter().filter(|(_, kind)| *kind == "away") {
+        assert_eq!(fetch(&guarded, url).await.expect_err(url).exit, 7, "{url}");
+        assert_eq!(web.connections(), reached, "{url}: the guard let it through");
+        // No connection can be made to many at once, nor to a link that is not named.
+        let none = match url::Url::parse(url).expect(url).host().expect(url) {
+            url::Host::Ipv4(ip) => ip.is_multicast() || ip.is_broadcast(),
+            url::Host::Ipv6(ip) => ip.is_multicast() || ip.is_unicast_link_local(),
+            url::Host::Domain(name) => panic!("{name}"),
+        };
+        let got = fetch(&open, url).await;
+        if none {
+            let failure = got.expect_err(url);
+            assert!(failure.message.starts_with("Failed to connect"), "{url}: {failure:?}");
+        } else {
+            assert_eq!(got, Ok(200), "{url}");
+            reached += 1;
+        }
+        assert_eq!(web.connections(), reached, "{url}");
+    }
+    assert!(reached >= 55, "{reached}");
+}
+
 #[tokio::test]
 async fn nor_is_one_from_a_script_nor_by_a_redirect() {
     let inside = Web::at("[::]:0").await;

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use bashkit::{BashBuilder, Builtin, BuiltinContext, CPython, ExecResult, Result, async_trait};
+use bashkit::{
+    BashBuilder, Builtin, BuiltinContext, CPython, Command, CommandContext, CommandInput, CommandStatus,
+    ExecResult, Result, async_trait,
+};
 
-use super::{exported, result};
+use super::result;
 use crate::clock;
 use crate::exec::bash::engine::{Scene, Stage};
 use crate::exec::bash::python;
@@ -22,7 +25,7 @@ const PYTHON: [&str; 2] = ["python3", "python"];
 
 pub(super) fn register(mut bash: BashBuilder, stage: &Stage, quota: &Quota) -> BashBuilder {
     for name in NODE {
-        bash = bash.builtin(name, Box::new(Node { stage: stage.clone(), name }));
+        bash = bash.command(name, Node { stage: stage.clone(), name });
     }
     for name in PYTHON {
         let python = python::builtin(quota);
@@ -49,7 +52,7 @@ impl<'a> Place<'a> {
             Runtime::JavaScript => (scene.permissions.javascript, "javascript"),
         };
         if !allowed {
-            let hint = format!("this sandbox was created without it; create one with \"{field}\": true");
+            let hint = format!("the sandbox was created without \"{field}\": true, or this server runs none");
             return Err(complaint(127, &format!("{name}: command not found\n{name}: {hint}")));
         }
         match scene.host.ask(Question::Start(runtime)).await {
@@ -80,28 +83,76 @@ struct Node {
 }
 
 #[async_trait]
-impl Builtin for Node {
-    async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
+impl Command for Node {
+    async fn execute(&self, ctx: CommandContext<'_>) -> Result<CommandStatus> {
         let scene = self.stage.scene();
         let place = match Place::take(scene, Runtime::JavaScript, self.name).await {
             Ok(place) => place,
-            Err(without) => return Ok(without),
+            Err(without) => {
+                ctx.stderr.write_all(without.stderr.as_bytes()).await?;
+                return Ok(CommandStatus::with_code(without.exit_code));
+            }
         };
-        let cwd = ctx.cwd.to_str().unwrap_or("/").to_owned();
-        let answer = node::run(
+        let ran = self.run(scene, &ctx).await;
+        place.leave().await;
+        Ok(CommandStatus::with_code(ran?.into()))
+    }
+}
+
+impl Node {
+    async fn run(&self, scene: &Scene, ctx: &CommandContext<'_>) -> Result<u8> {
+        let Some(stdin) = whole(&ctx.stdin, scene.files.quota().memory).await? else {
+            let text = format!("{}: standard input is larger than EXEC_MEMORY_BYTES\n", self.name);
+            ctx.stderr.write_all(text.as_bytes()).await?;
+            return Ok(1);
+        };
+        let env = ctx.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+        let started = node::start(
             &Call {
                 files: &scene.files,
                 lent: &BTreeMap::new(),
                 args: ctx.args,
-                cwd: &cwd,
-                stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
+                cwd: ctx.cwd.to_str().unwrap_or("/"),
+                stdin: &stdin,
                 now_ns: clock::wall_ns(),
             },
-            &exported(&ctx),
+            &env,
         );
-        place.leave().await;
-        Ok(result(answer))
+        let mut running = match started {
+            Ok(running) => running,
+            Err(answer) => {
+                ctx.stdout.write_all(&answer.stdout).await?;
+                ctx.stderr.write_all(&answer.stderr).await?;
+                return Ok(answer.exit);
+            }
+        };
+        loop {
+            match running.go_on() {
+                node::Step::Printed(pieces) => {
+                    for piece in pieces {
+                        let to = if piece.error { &ctx.stderr } else { &ctx.stdout };
+                        to.write_all(&piece.data).await?;
+                    }
+                    // Whoever reads it has its turn now.
+                    tokio::task::yield_now().await;
+                }
+                node::Step::Waits(time) => tokio::time::sleep(time).await,
+                node::Step::Ended(exit) => return Ok(exit),
+            }
+        }
     }
+}
+
+/// All of standard input; `None`: it is larger than a script may hold.
+async fn whole(stdin: &CommandInput, most: u64) -> Result<Option<Vec<u8>>> {
+    let mut all = Vec::new();
+    while let Some(piece) = stdin.read_chunk().await? {
+        if (all.len() + piece.len()) as u64 > most {
+            return Ok(None);
+        }
+        all.extend_from_slice(&piece);
+    }
+    Ok(Some(all))
 }
 
 struct Python {

@@ -153,6 +153,7 @@ impl<'a> Git<'a> {
             return Ok(0);
         }
         wish.specs = vec![spec];
+        wish.cloning = true;
         let mut repo = self.reopened(path)?;
         self.fetch_offered(&mut repo, remote, &offer, &wish).await?;
         let _ = self.call.files.unlink(&repo.path("FETCH_HEAD"));

@@ -10,7 +10,7 @@ use super::packet::{Bands, FLUSH, Packet, Packets, put};
 use super::refs::{Head, is_valid, short_name};
 use super::repo::Repo;
 use super::walk::is_behind;
-use super::{Git, local};
+use super::{Git, connected, local};
 use crate::exec::commands::options::Spec;
 use crate::exec::commands::options::Takes::{Argument, Nothing};
 
@@ -52,6 +52,8 @@ pub(super) struct Wish {
     pub(super) quiet: bool,
     /// Commits from each tip.
     pub(super) depth: Option<usize>,
+    /// For a new repository, which is not made if this fails.
+    pub(super) cloning: bool,
 }
 
 /// One ref of theirs, and ours.
@@ -184,6 +186,12 @@ impl Git<'_> {
                 wants.insert(pair.oid);
             }
         }
+        let tips: Vec<Oid> = wanted.iter().map(|pair| pair.oid).collect();
+        // What an earlier fetch left behind may have holes.
+        if wants.is_empty() && connected::check(repo, &tips).is_err() {
+            wants.extend(&tips);
+        }
+        let cut = repo.shallow().clone();
         if !wants.is_empty() {
             let wants: Vec<Oid> = wants.into_iter().collect();
             match place(self, &url)? {
@@ -195,10 +203,26 @@ impl Git<'_> {
                 }
             }
         }
+        let mut fitting: Vec<Pair> = Vec::new();
         for (name, oid) in tags {
             if repo.has(oid)? && !wanted.iter().any(|pair| pair.theirs == *name) {
-                wanted.push(Pair { theirs: name.clone(), ours: Some(name.clone()), oid: *oid, force: false });
+                fitting.push(Pair {
+                    theirs: name.clone(),
+                    ours: Some(name.clone()),
+                    oid: *oid,
+                    force: false,
+                });
             }
+        }
+        let all: Vec<Oid> = tips.iter().copied().chain(fitting.iter().map(|pair| pair.oid)).collect();
+        if connected::check(repo, &all).is_ok() {
+            wanted.extend(fitting);
+        } else if let Err(hole) = connected::check(repo, &tips) {
+            repo.go_on()?;
+            if cut != *repo.shallow() {
+                repo.set_shallow(&cut)?;
+            }
+            return Err(incomplete(&hole, &url, wish.cloning));
         }
         let failed = self.note(repo, remote, &url, &wanted, offer, wish)?;
         if failed { Err(Failed { exit: 1, message: String::new() }) } else { Ok(main) }
@@ -411,6 +435,15 @@ impl Git<'_> {
         }
         Ok(0)
     }
+}
+
+/// Something that refs would lead to did not come.
+fn incomplete(hole: &Failed, url: &str, cloning: bool) -> Failed {
+    let what = "did not send all necessary objects";
+    if cloning {
+        return Failed { exit: 128, message: format!("{}\nfatal: remote {what}", hole.message) };
+    }
+    Failed { exit: 1, message: format!("{}\nerror: {} {what}\n", hole.message, shown(url)) }
 }
 
 /// The remote of the branch, or `origin`.

@@ -74,7 +74,7 @@ let exitCode;
 Object.assign(process, {
   title: 'node', version: sys.version, versions: { node: sys.version.slice(1), quickjs: sys.engine }, arch: 'x64', platform: 'linux',
   release: { name: 'node' }, argv: [], execArgv: [], env: { ...sys.env }, pid: 1, ppid: 0, execPath: '/usr/local/bin/node', argv0: 'node',
-  stdout: standard(1), stderr: standard(2), config: { variables: {} }, features: {}, exiting: false,
+  stdout: standard(1), stderr: standard(2), config: { variables: {} }, features: { typescript: 'strip' }, exiting: false,
   cwd: () => sys.cwd(),
   chdir(path) { const failed = sys.chdir(path); if (failed) throw internal('errors').errno(failed, 'chdir', sys.cwd(), path); },
   exit(code) {

@@ -1,13 +1,15 @@
 //! One program in one engine, from its first line to its exit code.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Error, Function, Object, Result, Runtime, Value};
 
+use super::live::Running;
 use super::state::State;
-use super::{Program, bytes, files, modules, sys};
+use super::{Program, bytes, files, modules, sys, types};
 use crate::exec::commands::{Answer, Call};
 
 /// Stack of the engine. A function of JavaScript takes about 400 bytes of it, so that some
@@ -23,20 +25,32 @@ const GC_BYTES: usize = 16 << 20;
 /// Exit code after an abort, as of a real Node that ran out of memory.
 const ABORTED: i32 = 134;
 
-/// Runs it.
-pub(super) fn run(call: &Call<'_>, env: &BTreeMap<String, String>, program: &Program) -> Answer {
+/// Makes it ready.
+pub(super) fn start(
+    call: &Call<'_>,
+    env: &BTreeMap<String, String>,
+    program: Program,
+) -> std::result::Result<Running, Answer> {
     let stdin = if program.kind == super::Kind::Stdin { Vec::new() } else { call.stdin.to_vec() };
-    let state = Rc::new(State::new(call.files.clone(), env.clone(), stdin, call.cwd));
-    let memory = usize::try_from(call.files.quota().memory).unwrap_or(usize::MAX);
-    if let Err(error) = in_engine(&state, memory, program) {
-        // Not the program's own error: there was not even room for an engine.
-        state.print(true, format!("node: {error}\n").as_bytes());
-        state.exit.set(Some(ABORTED));
-    }
-    let exit = state.exit.get().unwrap_or(0);
-    let mut answer = state.answer.take();
-    answer.exit = exit as u8;
-    answer
+    let (files, env, cwd) = (call.files.clone(), env.clone(), call.cwd.to_owned());
+    let over = Rc::new(Cell::new(false));
+    let told = over.clone();
+    let running = Running::new(over, move |way| {
+        let memory = usize::try_from(files.quota().memory).unwrap_or(usize::MAX);
+        let state = Rc::new(State::new(files, env, stdin, &cwd, told));
+        state.on(way, || {
+            if let Err(error) = in_engine(&state, memory, &program) {
+                // Not the program's own error: there was not even room for an engine.
+                state.print(true, format!("node: {error}\n").as_bytes());
+                state.exit.set(Some(ABORTED));
+            }
+        });
+        state.exit.get().unwrap_or(0) as u8
+    });
+    running.map_err(|error| {
+        let stderr = format!("node: no stack for the program: {error}\n").into_bytes();
+        Answer { stderr, exit: ABORTED as u8, ..Answer::default() }
+    })
 }
 
 fn in_engine(state: &Rc<State>, memory: usize, program: &Program) -> Result<()> {
@@ -46,7 +60,7 @@ fn in_engine(state: &Rc<State>, memory: usize, program: &Program) -> Result<()> 
     runtime.set_gc_threshold(GC_BYTES);
     runtime.set_loader(modules::Modules, modules::Modules);
     let watched = state.clone();
-    runtime.set_interrupt_handler(Some(Box::new(move || watched.is_over())));
+    runtime.set_interrupt_handler(Some(Box::new(move || watched.looked_after())));
     runtime.set_host_promise_rejection_tracker(Some(Box::new(|ctx, promise, reason, handled| {
         let told = modules::sys(&ctx).and_then(|sys| sys.get::<_, Function<'_>>("rejected"));
         // Without memory for it nobody can be told; the program meets that itself.
@@ -57,6 +71,7 @@ fn in_engine(state: &Rc<State>, memory: usize, program: &Program) -> Result<()> 
         let shared = Object::new(ctx.clone())?;
         sys::register(&ctx, &shared, state)?;
         files::register(&ctx, &shared, state)?;
+        types::register(&ctx, &shared, state)?;
         modules::register(&ctx, &shared)?;
         let turn = Turn { ctx: ctx.clone(), sys: shared, state };
         turn.program(program);
@@ -108,6 +123,7 @@ impl<'js> Turn<'js, '_> {
         let options = Object::new(self.ctx.clone())?;
         options.set("print", program.print)?;
         options.set("es", program.module)?;
+        options.set("types", program.types)?;
         options.set("dash", program.dash)?;
         options.set("check", program.check)?;
         let main: Function<'js> = self.sys.get("main")?;
@@ -201,13 +217,14 @@ impl<'js> Turn<'js, '_> {
 
     /// Waits for the next timer, ready to end.
     fn sleep(&self, milliseconds: f64) {
+        self.state.leave();
         let until = self.state.now() + milliseconds;
         while !self.state.is_over() {
             let left = until - self.state.now();
             if left <= 0.0 {
                 return;
             }
-            std::thread::park_timeout(NAP.min(Duration::from_secs_f64(left / 1000.0)));
+            self.state.wait(NAP.min(Duration::from_secs_f64(left / 1000.0)));
         }
     }
 }

@@ -210,8 +210,8 @@ function json(file) {
 }
 
 function isEs(file) {
-  if (file.endsWith('.mjs')) return true;
-  if (file.endsWith('.cjs') || file.endsWith('.json')) return false;
+  if (/\.m[jt]s$/.test(file)) return true;
+  if (/\.c[jt]s$|\.json$/.test(file)) return false;
   return packageOf(file)[1].type === 'module';
 }
 
@@ -219,17 +219,34 @@ const LOOKS = /(^|[;\n}])\s*(import\s*[\w*{'"(]|import\.meta|export\s*[\w*{])|\b
 // Whether what is no CommonJS is meant as an ES module.
 const looksEs = (error, source) => error instanceof SyntaxError && LOOKS.test(source);
 
-const typeScript = (file) => coded(TypeError, 'ERR_UNKNOWN_FILE_EXTENSION', `Unknown file extension "${path.extname(file)}" for ${file}: TypeScript is not available in this sandbox, only JavaScript`);
+// A source without its types; what cannot be without them is told with its place.
+function untyped(source, file, es) {
+  const stripped = sys.stripTypes(source, es);
+  if (typeof stripped === 'string') return stripped;
+  const [code, message, line, column] = stripped;
+  const error = coded(SyntaxError, code, message);
+  const where = line === undefined ? file : `${file}:${line}:${column}`;
+  Object.defineProperty(error, 'stack', { value: `SyntaxError [${code}]: ${message}\n    at ${where}`, writable: true, configurable: true, enumerable: false });
+  throw error;
+}
+
+// The JavaScript of a file.
+function code(file) {
+  if (/\.[jt]sx$/.test(file)) throw coded(TypeError, 'ERR_UNKNOWN_FILE_EXTENSION', `Unknown file extension "${path.extname(file)}" for ${file}`);
+  const source = text(file);
+  if (!/\.[mc]?ts$/.test(file)) return source;
+  if (file.includes('/node_modules/')) throw coded(Error, 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING', `Stripping types is currently unsupported for files under node_modules, for "${require('url').pathToFileURL(file).href}"`);
+  return untyped(source, file, file.endsWith('.mts') ? true : undefined);
+}
 
 function start(module) {
   const file = module.filename;
   if (file.endsWith('.json')) { module.exports = json(file); return; }
-  if (/\.[mc]?tsx?$/.test(file)) throw typeScript(file);
   const named = !isEs(file);
   if (named) {
-    const source = text(file);
+    const source = code(file);
     let body;
-    try { body = compile(source, file); } catch (error) { if (file.endsWith('.cjs') || !looksEs(error, source)) throw error; }
+    try { body = compile(source, file); } catch (error) { if (/\.c[jt]s$/.test(file) || !looksEs(error, source)) throw error; }
     if (body) {
       body.call(module.exports, module.exports, requirer(module), module, file, path.dirname(file));
       return;
@@ -283,11 +300,10 @@ function wrapper(value) {
 sys.load = (id) => {
   if (id.startsWith('node:')) return wrapper(builtin(id));
   if (sys.texts.has(id)) return sys.texts.get(id);
-  if (/\.[mc]?tsx?$/.test(id)) throw typeScript(id);
   if (id.endsWith('.json')) return `export default JSON.parse(${JSON.stringify(JSON.stringify(json(id)))});`;
-  const source = text(id);
+  const source = code(id);
   if (isEs(id)) return source;
-  if (!id.endsWith('.cjs') && !cache[id]) {
+  if (!/\.c[jt]s$/.test(id) && !cache[id]) {
     try { compile(source, id); } catch (error) { if (looksEs(error, source)) return source; throw error; }
   }
   return wrapper(load(id, { filename: id, children: [] }));
@@ -320,17 +336,16 @@ function importMain(id) {
 }
 
 function run(file) {
-  if (/\.[mc]?tsx?$/.test(file)) throw typeScript(file);
   if (isEs(file)) { importMain(file); return; }
   const module = new Module('.', null);
   Object.assign(module, { filename: file, path: path.dirname(file), paths: lookups(path.dirname(file)) });
   mainModule = module;
   cache[file] = module;
   if (file.endsWith('.json')) { module.exports = json(file); return; }
-  const source = text(file);
+  const source = code(file);
   let body;
   try { body = compile(source, file); } catch (error) {
-    if (file.endsWith('.cjs') || !looksEs(error, source)) throw error;
+    if (/\.c[jt]s$/.test(file) || !looksEs(error, source)) throw error;
     delete cache[file];
     importMain(file);
     return;
@@ -342,13 +357,14 @@ function run(file) {
 // Only reads the program. What is no CommonJS and looks like an ES module is not read: the
 // engine reads one only together with what it imports.
 function check(file) {
-  const source = text(file);
+  const source = code(file);
   if (isEs(file)) return;
   try { compile(source, file); } catch (error) { if (!looksEs(error, source)) throw error; }
 }
 
 // Text of the command line or of standard input: a script with `require` among its globals.
-function runText(name, source, { print, es }) {
+function runText(name, source, { print, es, types }) {
+  if (types) source = untyped(source, name, es);
   const file = path.join(sys.cwd(), name), module = new Module(file, undefined);
   const asModule = () => { sys.texts.set(file, source); importMain(file); };
   if (es) { asModule(); return; }
