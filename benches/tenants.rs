@@ -3,8 +3,9 @@
 //!
 //! Loads that need no processor (scripts that sleep) show what admission does: the loud
 //! tenant has all the run slots that it may have, and as many requests wait. Scripts that
-//! compute fight for the processor too; the same number of busy threads in a process of
-//! their own, with the loud tenant silent, shows how much of it is that.
+//! compute fight for the processor too, most of all when all end and begin in the same moment;
+//! the same number of busy threads in a process of their own, with the loud tenant silent,
+//! shows how much of it is that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,13 +41,15 @@ enum Load {
     Sleepers,
     BusyThreads,
     Spinners,
+    SpinnersInStep,
 }
 
-const LOADS: [(Load, &str); 4] = [
+const LOADS: [(Load, &str); 5] = [
     (Load::Nothing, "alone"),
     (Load::Sleepers, "beside scripts that sleep"),
     (Load::BusyThreads, "beside as many busy threads of another process"),
     (Load::Spinners, "beside scripts that compute"),
+    (Load::SpinnersInStep, "beside scripts that compute, all in step"),
 ];
 
 /// Milliseconds of each request, by what it was.
@@ -103,6 +106,7 @@ fn main() {
         (1, "scripts that sleep / alone", 0),
         (3, "scripts that compute / alone", 0),
         (3, "scripts that compute / busy threads", 2),
+        (4, "scripts that compute in step / alone", 0),
     ] {
         for (kind, of) in [("write", (|t| &t.write[..]) as fn(&Times) -> &[f64]), ("read", |t| &t.read[..])] {
             let ratio = ratio(at, of, to);
@@ -151,18 +155,22 @@ impl Noise {
                 return noise;
             }
             Load::Sleepers => SLEEPER,
-            Load::Spinners => SPINNER,
+            Load::Spinners | Load::SpinnersInStep => SPINNER,
         };
         for owner in 0..OWNERS {
-            for _ in 0..CLIENTS {
+            for client in 0..CLIENTS {
+                let number = owner * CLIENTS + client;
                 let (server, stop, refused) = (server.clone(), noise.stop.clone(), noise.refused.clone());
                 noise.threads.push(std::thread::spawn(move || {
                     let mut client = server.client(Some(("loud", &format!("owner-{owner}"))));
                     let sandbox = client.create();
                     let path = format!("/v1/sandboxes/{sandbox}/exec-sync");
-                    let body = serde_json::json!({ "script": script, "timeoutMs": 1000 }).to_string();
+                    // A script that computes is cut off after a second, or about a second: else all
+                    // begin together and end together for ever.
+                    let spread = (number * 37) % (OWNERS * CLIENTS) * 600 / (OWNERS * CLIENTS);
+                    let time = if load == Load::Spinners { 700 + spread } else { 1000 };
+                    let body = serde_json::json!({ "script": script, "timeoutMs": time }).to_string();
                     while !stop.load(Ordering::Relaxed) {
-                        // A script that computes is cut off after a second.
                         let status = client.post(&path, &body).status;
                         refused.fetch_add(u64::from(status == 429), Ordering::Relaxed);
                     }

@@ -111,7 +111,6 @@ impl Behind {
         if !set(thread, nice(others + 1, processors())) {
             return None;
         }
-        share(thread, LOWEST);
         if leftover && set_policy(thread, libc::SCHED_IDLE) {
             behind.leftover = Some((clock::now(), began));
         }
@@ -140,7 +139,6 @@ impl Behind {
         let even = (now - at).mul_f64(processors() as f64 / all as f64).min(now - at);
         if computed * LEAST_PART < even {
             set_policy(self.thread, libc::SCHED_OTHER);
-            share(self.thread, LOW);
             self.leftover = None;
         } else {
             self.leftover = Some((now, used));
@@ -150,7 +148,6 @@ impl Behind {
     /// Puts it back among the others, which takes a privilege; otherwise it stays.
     pub(super) fn back(self) -> Option<Self> {
         let policy = self.leftover.is_none() || set_policy(self.thread, libc::SCHED_OTHER);
-        share(self.thread, 0);
         if set(self.thread, 0) && policy { None } else { Some(self) }
     }
 }
@@ -214,23 +211,6 @@ fn set_policy(thread: i32, policy: i32) -> bool {
     let param = libc::sched_param { sched_priority: 0 };
     // SAFETY: the kernel reads one sched_param, which lives.
     unsafe { libc::sched_setscheduler(thread, policy, &raw const param) == 0 }
-}
-
-/// Makes the calling process a session of its own. Where the kernel groups processes by session
-/// (`sched_autogroup_enabled` of sched(7)), priorities count within a group alone, and the
-/// database's processes are in other groups than the server's: so each worker is in one whose
-/// share [`share`] sets.
-#[expect(unsafe_code, reason = "the standard library has no call for it")]
-pub(super) fn own_session() {
-    // SAFETY: takes nothing, touches no memory. It fails for the leader of a group, which is no
-    // child of a server.
-    unsafe { libc::setsid() };
-}
-
-/// Sets the nice value of the group that the process of a thread is in, if there are groups.
-fn share(thread: i32, nice: i32) {
-    // Without them there is nothing to set; a server without privileges may not.
-    let _ = std::fs::write(format!("/proc/{thread}/autogroup"), nice.to_string());
 }
 
 #[expect(unsafe_code, reason = "the standard library has no call for it")]

@@ -51,7 +51,6 @@ pub fn main(python: bool) -> Result<ExitCode, String> {
 
 fn begin(python: bool) -> io::Result<ExitCode> {
     guards::close_inherited().map_err(io::Error::other)?;
-    priority::own_session();
     let data = socket(&io::stdin())?;
     let mut orders = socket(&io::stdout())?;
     let memory = Arc::new(Memory::open()?);
