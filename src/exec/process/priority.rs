@@ -18,9 +18,12 @@ const LOW: i32 = 10;
 /// The last that there is.
 const LOWEST: i32 = 19;
 
-/// Scripts that get less than this part of an even share of the machine are not left with
-/// what nobody else wants: beside a busy neighbour they would stand still.
+/// Scripts that together get less than this part of what they could use are not left with what
+/// nobody else wants: beside a busy neighbour they would stand still.
 const LEAST_PART: u32 = 8;
+
+/// Over which time that is judged. One of many may have its turn only every half second.
+const WINDOW: Duration = Duration::from_secs(1);
 
 /// How long it is remembered of a caller that its scripts kept all processors busy: they may end
 /// and begin again together.
@@ -37,6 +40,41 @@ const STEP: f64 = 1.25;
 pub(super) struct Computing {
     all: AtomicUsize,
     by_caller: Mutex<HashMap<Caller, Load>>,
+    leftover: Mutex<Leftover>,
+}
+
+/// What those scripts got together that have only what nobody else wants.
+#[derive(Default)]
+struct Leftover {
+    scripts: usize,
+    /// When the window began.
+    since: Option<Instant>,
+    /// What they computed in it, and for how long they were there, one after another.
+    computed: Duration,
+    present: Duration,
+    starving: bool,
+}
+
+impl Leftover {
+    fn enter(&mut self) {
+        if self.scripts == 0 {
+            *self = Self { since: Some(clock::now()), ..Self::default() };
+        }
+        self.scripts += 1;
+    }
+
+    /// Notes what one of them got since it was looked at last; whether all of them starve.
+    fn note(&mut self, computed: Duration, present: Duration, processors: u32) -> bool {
+        self.computed += computed;
+        self.present += present;
+        let now = clock::now();
+        let elapsed = self.since.map_or(Duration::ZERO, |since| now - since);
+        if elapsed >= WINDOW {
+            self.starving = self.computed * LEAST_PART < self.present.min(elapsed * processors);
+            (self.since, self.computed, self.present) = (Some(now), Duration::ZERO, Duration::ZERO);
+        }
+        self.starving
+    }
 }
 
 /// What one caller's scripts compute.
@@ -68,6 +106,10 @@ impl Computing {
 
     fn by_caller(&self) -> MutexGuard<'_, HashMap<Caller, Load>> {
         self.by_caller.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn leftover(&self) -> MutexGuard<'_, Leftover> {
+        self.leftover.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -113,6 +155,7 @@ impl Behind {
         }
         if leftover && set_policy(thread, libc::SCHED_IDLE) {
             behind.leftover = Some((clock::now(), began));
+            behind.among.leftover().enter();
         }
         Some(behind)
     }
@@ -126,22 +169,26 @@ impl Behind {
         load.note();
     }
 
-    /// Looks whether it gets on with what nobody else wants. If all scripts like it together
-    /// get less than a part of the machine, this one gets a share again, a small one.
+    /// Looks whether scripts get on with what nobody else wants. If not, this one gets a share
+    /// again, a small one.
     pub(super) fn look(&mut self) {
         let (now, used) = (clock::now(), used(self.thread));
         if !self.counted && used.saturating_sub(self.began) >= SHORT {
             self.count();
         }
         let Some((at, before)) = self.leftover else { return };
-        let computed = used.saturating_sub(before);
-        let all = self.among.all.load(Ordering::Relaxed).max(1);
-        let even = (now - at).mul_f64(processors() as f64 / all as f64).min(now - at);
-        if computed * LEAST_PART < even {
+        let processors = u32::try_from(processors()).unwrap_or(u32::MAX);
+        if self.among.leftover().note(used.saturating_sub(before), now - at, processors) {
             set_policy(self.thread, libc::SCHED_OTHER);
-            self.leftover = None;
+            self.no_leftover();
         } else {
             self.leftover = Some((now, used));
+        }
+    }
+
+    fn no_leftover(&mut self) {
+        if self.leftover.take().is_some() {
+            self.among.leftover().scripts -= 1;
         }
     }
 
@@ -155,6 +202,7 @@ impl Behind {
 impl Drop for Behind {
     fn drop(&mut self) {
         self.among.all.fetch_sub(1, Ordering::Relaxed);
+        self.no_leftover();
         if !self.counted {
             return;
         }
@@ -221,7 +269,28 @@ fn set(thread: i32, nice: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::nice;
+    use super::{Duration, Leftover, WINDOW, nice};
+    use crate::clock;
+
+    #[test]
+    fn scripts_starve_only_if_all_of_them_get_little() {
+        let of = |computed: &[u64], present: u64| {
+            let mut leftover = Leftover::default();
+            leftover.enter();
+            leftover.since = Some(clock::now() - WINDOW);
+            let notes = computed.iter().map(|ms| Duration::from_millis(*ms));
+            // The window ends with the first note that comes after it: they come together.
+            leftover.computed = notes.clone().sum();
+            leftover.present = Duration::from_millis(present * (computed.len() as u64 - 1));
+            leftover.note(Duration::ZERO, Duration::from_millis(present), 2)
+        };
+        // One of many had nothing in the time; all together had both processors.
+        assert!(!of(&[0, 500, 500, 900], 1000));
+        assert!(of(&[0, 50, 50, 90], 1000));
+        // One that was there for a moment only.
+        assert!(!of(&[90], 100));
+        assert!(of(&[5], 100));
+    }
 
     #[test]
     fn many_scripts_have_the_share_of_a_few() {
