@@ -9,6 +9,7 @@ use tokio::time::MissedTickBehavior;
 use crate::clock;
 use crate::metrics::metrics;
 use crate::session::coordination::Housekeeping;
+use crate::session::entry::Session;
 use crate::session::{Inner, Service};
 use crate::store::{GcReport, Retention, Store, StoreResult};
 
@@ -20,6 +21,9 @@ const ALWAYS_KEPT: Duration = Duration::from_hours(1);
 const LOG_AGE: Duration = Duration::from_hours(30 * 24);
 /// Deleted sandboxes keep their rows this long, for an operator's second thought.
 const PURGE_AGE: Duration = Duration::from_hours(1);
+
+/// Time between two looks at the memory budget: cold sandboxes may come in at hundreds a second.
+const TRIM_EVERY: Duration = Duration::from_secs(2);
 
 /// Replies of keys are kept this long.
 const REPLY_AGE: Duration = Duration::from_hours(24);
@@ -34,9 +38,11 @@ impl Service {
         self.inner.background.spawn(async move {
             let inner = &service.inner;
             let mut reap = tokio::time::interval(inner.settings.reap_every);
+            let mut trim = tokio::time::interval(TRIM_EVERY);
             let mut maintain = tokio::time::interval(inner.settings.maintain_every);
             // A slow round must not be due again at once: the other one has its turn.
             reap.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            trim.set_missed_tick_behavior(MissedTickBehavior::Delay);
             maintain.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
@@ -44,6 +50,7 @@ impl Service {
                     () = inner.lifecycle.draining() => return,
                     _ = maintain.tick() => { inner.maintain().await; }
                     _ = reap.tick() => { inner.reap().await; }
+                    _ = trim.tick() => { inner.trim(inner.registry.all()); }
                 }
             }
         });
@@ -76,11 +83,10 @@ impl Service {
 }
 
 impl Inner {
-    /// Writes the readers' use times, and evicts sessions that are idle, then the
-    /// largest ones until trees and contents fit the memory budget. Never one with
-    /// work in flight.
+    /// Writes the readers' use times, evicts sessions that are idle, and others as far as the
+    /// memory budget needs it.
     async fn reap(&self) -> usize {
-        let sessions = self.registry.all();
+        let mut sessions = self.registry.all();
         for (tenant, store) in self.tenants.in_use() {
             let used: Vec<_> = sessions
                 .iter()
@@ -91,30 +97,31 @@ impl Inner {
                 tracing::warn!(tenant = %tenant, error = %error, "use times were not written");
             }
         }
-        let (mut held, mut evicted) = (self.cache.weight(), 0);
-        let mut kept = Vec::new();
-        for session in sessions {
-            let idle = session.idle_since().elapsed() > self.settings.session_idle;
-            if idle && self.registry.evict_unused(&session) {
-                evicted += 1;
-            } else {
-                let weight = session.weight();
-                held += weight;
-                kept.push((weight, session));
-            }
+        let is_idle = |session: &Arc<Session>| session.idle_since().elapsed() > self.settings.session_idle;
+        let before = sessions.len();
+        sessions.retain(|session| !(is_idle(session) && self.registry.evict_unused(session)));
+        before - sessions.len() + self.trim(sessions)
+    }
+
+    /// Evicts sessions until trees and contents fit the memory budget: over-weight ones first,
+    /// then those whose last use is longest ago. Never one with work in flight. Sessions evicted.
+    fn trim(&self, sessions: Vec<Arc<Session>>) -> usize {
+        let weighed = |session: Arc<Session>| (session.weight(), session.idle_since(), session);
+        let mut sessions: Vec<_> = sessions.into_iter().map(weighed).collect();
+        let mut held = self.cache.weight() + sessions.iter().map(|(weight, ..)| weight).sum::<u64>();
+        if held <= self.settings.memory_budget {
+            return 0;
         }
-        if held > self.settings.memory_budget {
-            // Over-weight sessions first, then by weight.
-            let heavy = self.settings.path_cache_bytes;
-            kept.sort_by_key(|(weight, _)| std::cmp::Reverse((*weight > heavy, *weight)));
-            for (weight, session) in kept {
-                if held <= self.settings.memory_budget {
-                    break;
-                }
-                if self.registry.evict_unused(&session) {
-                    held -= weight;
-                    evicted += 1;
-                }
+        let heavy = self.settings.path_cache_bytes;
+        sessions.sort_by_key(|(weight, used, _)| (*weight <= heavy, *used));
+        let mut evicted = 0;
+        for (weight, _, session) in sessions {
+            if held <= self.settings.memory_budget {
+                break;
+            }
+            if self.registry.evict_unused(&session) {
+                held -= weight;
+                evicted += 1;
             }
         }
         evicted
