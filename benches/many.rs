@@ -96,7 +96,9 @@ fn visited(server: &Server, sandboxes: &[String]) -> Vec<f64> {
 }
 
 fn warm(client: &mut Client, sandboxes: &[String]) -> Vec<f64> {
-    sandboxes.iter().for_each(|sandbox| drop(cat(client, sandbox)));
+    for sandbox in sandboxes {
+        cat(client, sandbox);
+    }
     (0..LAPS).flat_map(|_| sandboxes.iter().map(|sandbox| cat(client, sandbox)).collect::<Vec<_>>()).collect()
 }
 
@@ -138,7 +140,10 @@ fn idle(runtime: &tokio::runtime::Runtime, database: &postgres::Database, redis:
     println!("processor                     {:>9.1} ms", processor.as_secs_f64() * 1e3);
     println!("connections to Postgres       {:>9}", ask(connections) - before);
     // Each of these questions is one as well.
-    println!("transactions in Postgres      {:>9}", ask(transactions) - sent);
+    println!(
+        "transactions in Postgres      {:>9}, a first round of maintenance among them",
+        ask(transactions) - sent
+    );
     println!("calls to Redis                {:>9}", calls(runtime, redis) - called);
 }
 
