@@ -45,6 +45,18 @@ fn result(answer: Answer) -> ExecResult {
     }
 }
 
+/// A call as a command of ours takes it.
+fn call<'a>(stage: &'a Stage, ctx: &'a BuiltinContext<'_>, lent: &'a BTreeMap<String, Lent>) -> Call<'a> {
+    Call {
+        files: &stage.scene().files,
+        lent,
+        args: ctx.args,
+        cwd: ctx.cwd.to_str().unwrap_or("/"),
+        stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
+        now_ns: clock::wall_ns(),
+    }
+}
+
 /// The variables that a command of the script sees.
 fn exported(ctx: &BuiltinContext<'_>) -> BTreeMap<String, String> {
     ctx.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
@@ -63,14 +75,7 @@ impl Builtin for Fetching {
         tokio::task::yield_now().await;
         let scene = self.stage.scene();
         let lent = substituted(&ctx).await;
-        let call = Call {
-            files: &scene.files,
-            lent: &lent,
-            args: ctx.args,
-            cwd: ctx.cwd.to_str().unwrap_or("/"),
-            stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
-            now_ns: clock::wall_ns(),
-        };
+        let call = call(&self.stage, &ctx, &lent);
         let net = Net { host: &*scene.host, allowed: scene.permissions.network };
         Ok(result(match self.name {
             "curl" => curl::run(&call, &net).await,
@@ -102,14 +107,7 @@ struct Xargs {
 
 impl Xargs {
     fn script(&self, ctx: &BuiltinContext<'_>) -> std::result::Result<String, Answer> {
-        xargs::script(&Call {
-            files: &self.stage.scene().files,
-            lent: &BTreeMap::new(),
-            args: ctx.args,
-            cwd: ctx.cwd.to_str().unwrap_or("/"),
-            stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
-            now_ns: clock::wall_ns(),
-        })
+        xargs::script(&call(&self.stage, ctx, &BTreeMap::new()))
     }
 }
 
@@ -140,39 +138,30 @@ struct Ours {
 #[async_trait]
 impl Builtin for Ours {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
-        let cwd = ctx.cwd.to_str().unwrap_or("/").to_owned();
+        let cwd = ctx.cwd.to_str().unwrap_or("/");
         let dirs = if self.name == "ls" { Dirs::Listed } else { Dirs::Closed };
         let lent = if reads_lent(self.name) {
-            lent(&self.stage, &*ctx.fs, ctx.args, &cwd, dirs).await
+            lent(&self.stage, &*ctx.fs, ctx.args, cwd, dirs).await
         } else {
             BTreeMap::new()
         };
         // What was printed before leaves now: the command may compute for long.
         tokio::task::yield_now().await;
-        let call = Call {
-            files: &self.stage.scene().files,
-            lent: &lent,
-            args: ctx.args,
-            cwd: &cwd,
-            stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
-            now_ns: clock::wall_ns(),
-        };
-        let answer = (self.run)(&call);
-        if answer.exit != 0
-            && let Some(line) = refused_option(&answer.stderr)
-        {
-            self.stage.scene().seen.warn(line);
+        let answer = (self.run)(&call(&self.stage, &ctx, &lent));
+        if answer.exit != 0 {
+            warn_of_refused_option(&self.stage, &answer.stderr);
         }
         Ok(result(answer))
     }
 }
 
-/// The line in which a command says that it does not know an option.
-fn refused_option(stderr: &[u8]) -> Option<String> {
-    let line = stderr.split(|&byte| byte == b'\n').find(|line| !line.is_empty())?;
-    let line = std::str::from_utf8(line).ok()?;
-    let refused = line.contains(": invalid option -- ") || line.contains(": unrecognized option ");
-    refused.then(|| line.to_owned())
+/// Tells the agent, too, if a command says that it does not know an option.
+fn warn_of_refused_option(stage: &Stage, stderr: &[u8]) {
+    let line = stderr.split(|&byte| byte == b'\n').find(|line| !line.is_empty());
+    let Some(line) = line.and_then(|line| std::str::from_utf8(line).ok()) else { return };
+    if line.contains(": invalid option -- ") || line.contains(": unrecognized option ") {
+        stage.scene().seen.warn(line.to_owned());
+    }
 }
 
 /// Who looks at directories that only the engine knows.

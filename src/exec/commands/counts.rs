@@ -1,7 +1,7 @@
 //! The counts of `head` and `tail`: a sign, digits, a unit.
 
-use super::quote;
 use super::refusal::Refusal;
+use super::{human, quote};
 
 /// A count, and the sign that it had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,8 @@ pub(super) fn parse(text: &str, lines: bool) -> Result<Count, Refusal> {
     let shown = if sign == Some('-') { number } else { text };
     // A unit alone is one of it.
     let digits = if digits.is_empty() && !unit.is_empty() { "1" } else { digits };
-    let factor = unit_of(unit).filter(|_| !digits.is_empty()).ok_or_else(|| wrong(shown, ""))?;
+    let factor = human::factor(unit).filter(|_| !digits.is_empty()).ok_or_else(|| wrong(shown, ""))?;
+    let factor = u64::try_from(factor).ok();
     let value = factor.zip(digits.parse::<u64>().ok()).and_then(|(factor, value)| value.checked_mul(factor));
     match value {
         Some(value) => Ok(Count { sign, value }),
@@ -33,22 +34,10 @@ pub(super) fn parse(text: &str, lines: bool) -> Result<Count, Refusal> {
     }
 }
 
-/// What a unit multiplies by; `Some(None)`: by more than a number holds.
-fn unit_of(unit: &str) -> Option<Option<u64>> {
-    if let "" | "b" = unit {
-        return Some(Some(if unit.is_empty() { 1 } else { 512 }));
-    }
-    let power = "KMGTPEZY".find(unit.chars().next()?.to_ascii_uppercase())? as u32 + 1;
-    // Of small letters only some are units.
-    if unit.starts_with(|char: char| char.is_ascii_lowercase() && !matches!(char, 'k' | 'm')) {
-        return None;
-    }
-    let base: u64 = match &unit[1..] {
-        "" | "iB" => 1024,
-        "B" => 1000,
-        _ => return None,
-    };
-    Some(base.checked_pow(power))
+/// The digit in getopt's message, if it was one that was refused: it has words of its own.
+pub(super) fn refused_digit(message: &str) -> Option<char> {
+    let refused = message.strip_prefix("invalid option -- '")?.chars().next()?;
+    refused.is_ascii_digit().then_some(refused)
 }
 
 /// The line that stands before a file's part, if there are several.

@@ -98,12 +98,9 @@ impl<'a> Head<'a> {
         };
         let old = args.first().and_then(|word| obsolete(word)).transpose()?;
         let rest = if old.is_some() { &args[1..] } else { args };
-        let given = options::parse(rest, SPECS).map_err(|message| {
-            let digit = message.strip_prefix("invalid option -- '").and_then(|rest| rest.chars().next());
-            match digit.filter(char::is_ascii_digit) {
-                Some(digit) => Refusal::Misused(format!("invalid trailing option -- {digit}")),
-                None => Refusal::Misused(message),
-            }
+        let given = options::parse(rest, SPECS).map_err(|message| match counts::refused_digit(&message) {
+            Some(digit) => Refusal::Misused(format!("invalid trailing option -- {digit}")),
+            None => Refusal::Misused(message),
         })?;
         let (mut lines, mut end, mut names) = (true, b'\n', None);
         let new = given.options.iter().map(|&(letter, value)| (letter, value.unwrap_or_default()));

@@ -1,4 +1,5 @@
-//! Sizes for people, rounded up, as coreutils print them: `4.0K`, `12M`.
+//! Sizes for people: as coreutils print them, rounded up (`4.0K`, `12M`), and their units as they
+//! are read.
 
 /// `bytes` in powers of `base` (1000 or 1024).
 pub(super) fn size(bytes: u64, base: u64) -> String {
@@ -21,6 +22,23 @@ pub(super) fn size(bytes: u64, base: u64) -> String {
         }
         unit *= u128::from(base);
         power += 1;
+    }
+}
+
+/// What a unit of a size stands for: `K`, `MB`, `GiB`, `b`; 1 without one. Of small letters only `k`
+/// and `m` are units. `None`: there is no such unit.
+pub(super) fn factor(unit: &str) -> Option<u128> {
+    let (letter, rest) = match unit.as_bytes() {
+        [] => return Some(1),
+        b"b" => return Some(512),
+        [letter, rest @ ..] => (*letter, rest),
+    };
+    let letter = if matches!(letter, b'k' | b'm') { letter.to_ascii_uppercase() } else { letter };
+    let power = b"KMGTPEZY".iter().position(|&known| known == letter)? as u32 + 1;
+    match rest {
+        b"" | b"iB" => Some(1024_u128.pow(power)),
+        b"B" => Some(1000_u128.pow(power)),
+        _ => None,
     }
 }
 

@@ -147,12 +147,9 @@ impl<'a> Tail<'a> {
             && !args.get(1).is_some_and(|next| next.len() > 1 && next.starts_with('-'));
         let old = args.first().filter(|_| alone).and_then(|word| obsolete(word));
         let rest = if old.is_some() { &args[1..] } else { args };
-        let given = options::parse(rest, SPECS).map_err(|message| {
-            let digit = message.strip_prefix("invalid option -- '").and_then(|rest| rest.chars().next());
-            match digit.filter(char::is_ascii_digit) {
-                Some(digit) => Refusal::Wrong(format!("option used in invalid context -- {digit}")),
-                None => Refusal::Misused(message),
-            }
+        let given = options::parse(rest, SPECS).map_err(|message| match counts::refused_digit(&message) {
+            Some(digit) => Refusal::Wrong(format!("option used in invalid context -- {digit}")),
+            None => Refusal::Misused(message),
         })?;
         let (mut lines, mut end, mut names) = (true, b'\n', None);
         let old = old.map(|(letter, word, follow)| {

@@ -10,7 +10,7 @@ use bashkit::{
     ExecResult, Result, async_trait,
 };
 
-use super::{Dirs, lent, refused_option};
+use super::{Dirs, lent, warn_of_refused_option};
 use crate::clock;
 use crate::exec::bash::engine::Stage;
 use crate::exec::commands::filter::{Begin, Next};
@@ -69,9 +69,7 @@ impl FilterCall {
         }
         if !answer.stderr.is_empty() {
             let stderr = std::mem::take(&mut answer.stderr);
-            if let Some(line) = refused_option(&stderr) {
-                self.stage.scene().seen.warn(line);
-            }
+            warn_of_refused_option(&self.stage, &stderr);
             ctx.stderr.write_all(&stderr).await?;
         }
         Ok(())

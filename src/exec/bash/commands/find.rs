@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use bashkit::{
-    Builtin, BuiltinContext, DirEntry, ExecResult, ExecutionPlan, FileType, Result, SubCommand, async_trait,
+    Builtin, BuiltinContext, DirEntry, ExecResult, ExecutionPlan, FileType, Metadata, Result, SubCommand,
+    async_trait,
 };
+use bytes::Bytes;
 
-use super::{result, stat};
-use crate::clock;
+use super::{call, result, stat};
 use crate::exec::bash::engine::Stage;
-use crate::exec::commands::{Answer, Call, Lent, absolute, find};
+use crate::exec::commands::{Answer, Lent, absolute, find};
 use crate::fs::Errno;
 
 /// First word of a call by which the script asks. No predicate or path of a script is so.
@@ -83,8 +84,7 @@ impl Find {
                     waiting.extend(below.filter(|path| files.stat(path, false).is_err()));
                 }
                 if path != "/" {
-                    let stat = stat(&metadata, metadata.size);
-                    lent.insert(path, Lent { stat, data: Vec::new().into(), entries: Vec::new() });
+                    lent.insert(path, seen(&metadata));
                 }
             }
         }
@@ -94,8 +94,7 @@ impl Find {
                 && matches!(files.stat(arg, true), Err(Errno::ENOENT))
                 && let Ok(metadata) = ctx.fs.stat(Path::new(arg)).await
             {
-                let stat = stat(&metadata, metadata.size);
-                lent.insert(arg.clone(), Lent { stat, data: Vec::new().into(), entries: Vec::new() });
+                lent.insert(arg.clone(), seen(&metadata));
             }
         }
         lent
@@ -123,15 +122,9 @@ impl Find {
     }
 }
 
-fn call<'a>(stage: &'a Stage, ctx: &'a BuiltinContext<'_>, lent: &'a BTreeMap<String, Lent>) -> Call<'a> {
-    Call {
-        files: &stage.scene().files,
-        lent,
-        args: ctx.args,
-        cwd: ctx.cwd.to_str().unwrap_or("/"),
-        stdin: ctx.stdin.map_or(&[], |stdin| stdin.as_bytes()),
-        now_ns: clock::wall_ns(),
-    }
+/// What only the engine has, as a search sees it: no bytes.
+fn seen(metadata: &Metadata) -> Lent {
+    Lent { stat: stat(metadata, metadata.size), data: Bytes::new(), entries: Vec::new() }
 }
 
 #[async_trait]

@@ -2,8 +2,8 @@
 
 use super::names::{Alphabet, Names};
 use crate::exec::commands::options::{self, DIGIT, HELP, Spec, Takes, VERSION};
-use crate::exec::commands::quote;
 use crate::exec::commands::refusal::Refusal;
+use crate::exec::commands::{human, quote};
 
 const NUMERIC: char = '\u{3}';
 const HEX: char = '\u{4}';
@@ -235,7 +235,7 @@ fn size(text: &str, what: &str, units: bool) -> Result<usize, Refusal> {
     let plain = plain.strip_prefix('+').unwrap_or(plain);
     let end = plain.find(|char: char| !char.is_ascii_digit()).unwrap_or(plain.len());
     let (number, unit) = plain.split_at(end);
-    let unit = if units { factor(unit) } else { unit.is_empty().then_some(1) };
+    let unit = if units { human::factor(unit) } else { unit.is_empty().then_some(1) };
     // A unit alone is one of it.
     let number = if number.is_empty() && units && unit.is_some_and(|unit| unit > 1) { "1" } else { number };
     let unit = unit.filter(|_| !number.is_empty()).ok_or_else(|| invalid(what, text, ""))?;
@@ -244,22 +244,6 @@ fn size(text: &str, what: &str, units: bool) -> Result<usize, Refusal> {
         Some(0) => Err(invalid(what, text, OUT_OF_RANGE)),
         Some(value) => Ok(usize::try_from(value).unwrap_or(usize::MAX)),
         None => Err(invalid(what, text, TOO_LARGE)),
-    }
-}
-
-/// What a unit multiplies with.
-fn factor(unit: &str) -> Option<u128> {
-    let (letter, rest) = match unit.as_bytes() {
-        [] => return Some(1),
-        b"b" => return Some(512),
-        [letter, rest @ ..] => (*letter, rest),
-    };
-    let letter = if matches!(letter, b'k' | b'm') { letter.to_ascii_uppercase() } else { letter };
-    let power = b"KMGTPEZY".iter().position(|&known| known == letter)? as u32 + 1;
-    match rest {
-        b"" | b"iB" => Some(1024_u128.pow(power)),
-        b"B" => Some(1000_u128.pow(power)),
-        _ => None,
     }
 }
 
