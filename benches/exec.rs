@@ -11,9 +11,11 @@ use std::sync::Arc;
 use sqlfs::clock;
 use sqlfs::fs::change_set::{ChangeSet, InodeRow};
 use sqlfs::fs::{Delta, Kind, Tree};
-use sqlfs::ids::{ExecId, Head, Owner, SandboxId, Sha256};
-use sqlfs::store::{self, Commit, CommitOutcome, Created, NewSandbox, Store};
+use sqlfs::ids::{SandboxId, Sha256};
+use sqlfs::store::{self, Store};
 
+#[path = "support/floor.rs"]
+mod floor;
 #[path = "../tests/it/support/postgres.rs"]
 #[expect(dead_code, reason = "the bench needs a part of it")]
 mod postgres;
@@ -183,26 +185,7 @@ fn floor_server(url: &str) {
             bytes: size,
             changed: 1,
         };
-        let outcome = state
-            .store
-            .commit(&Commit {
-                sandbox: state.sandbox,
-                seen: row.head,
-                new_head: Head::random(),
-                fence: row.fence,
-                cwd: None,
-                changes: &changes,
-                exec: ExecId::random(),
-                request_id: "floor",
-                actor: "floor",
-                started_at_ns: clock::wall_ns(),
-                duration_ms: 0,
-                script_sha256: Some(sha256),
-                keep: None,
-            })
-            .await
-            .expect("a commit");
-        assert!(matches!(outcome, CommitOutcome::Done { .. }));
+        floor::commit(state.store.as_ref(), &row, &changes).await;
         String::from("{}")
     }
 
@@ -230,24 +213,7 @@ fn floor_server(url: &str) {
         });
         first.next_ino += 1;
         first.entries += 1;
-        let new = NewSandbox {
-            id: SandboxId::random(),
-            owner: Owner("floor".into()),
-            name: None,
-            unique: false,
-            env: std::collections::BTreeMap::new(),
-            python: false,
-            javascript: false,
-            network: None,
-            cwd: "/home/user".into(),
-            head: Head::random(),
-            created_at_ns: clock::wall_ns(),
-            request_id: "floor".into(),
-            exec: ExecId::random(),
-        };
-        let Created::Done(created) = store.create(&new, &first).await.expect("a sandbox") else {
-            unreachable!("it has no name")
-        };
+        let created = floor::sandbox(store.as_ref(), &first).await;
         let state = Arc::new(State { store, sandbox: created.id, row, count: tokio::sync::Mutex::default() });
         let router =
             axum::Router::new().route("/probe", post(probe)).route("/commit", post(commit)).with_state(state);

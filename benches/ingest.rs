@@ -13,9 +13,11 @@ use base64::Engine as _;
 use bytes::Bytes;
 use sqlfs::clock;
 use sqlfs::fs::{BlobUse, ChangeSet, Mode, Quota, Tree, WorkingCopy};
-use sqlfs::ids::{ExecId, Head, Owner, SandboxId, Sha256};
-use sqlfs::store::{self, Commit, CommitOutcome, Created, NewSandbox, Store};
+use sqlfs::ids::Sha256;
+use sqlfs::store::{self, Store};
 
+#[path = "support/floor.rs"]
+mod floor;
 #[path = "../tests/it/support/postgres.rs"]
 #[expect(dead_code, reason = "the bench needs a part of it")]
 mod postgres;
@@ -43,7 +45,7 @@ fn main() {
     for round in 0..ROUNDS {
         // Other contents each time: those that are there already cost nothing.
         let files = |kind: usize| files(round * 3 + kind);
-        let (hash, sent) = runtime.block_on(floor(&database.app_url(), &files(0)));
+        let (hash, sent) = runtime.block_on(floors(&database.app_url(), &files(0)));
         hashes.push(hash);
         statements.push(sent);
         let archive = archive(&files(1));
@@ -119,7 +121,7 @@ fn list(files: &[(String, Bytes)]) -> String {
 }
 
 /// Milliseconds that the hashes take, and the statements.
-async fn floor(url: &str, files: &[(String, Bytes)]) -> (f64, f64) {
+async fn floors(url: &str, files: &[(String, Bytes)]) -> (f64, f64) {
     /// Contents in one statement, as the product has them.
     const PIECE: usize = 1000;
     let store = store::open(url, &store::Options::default()).await.expect("a store");
@@ -132,26 +134,8 @@ async fn floor(url: &str, files: &[(String, Bytes)]) -> (f64, f64) {
     for piece in contents.chunks(PIECE) {
         store.flush_blobs(piece).await.expect("contents sent");
     }
-    let outcome = store
-        .commit(&Commit {
-            sandbox: created.id,
-            seen: created.head,
-            new_head: Head::random(),
-            fence: created.fence,
-            cwd: None,
-            changes: &changes,
-            exec: ExecId::random(),
-            request_id: "floor",
-            actor: "floor",
-            started_at_ns: clock::wall_ns(),
-            duration_ms: 0,
-            script_sha256: None,
-            keep: None,
-        })
-        .await
-        .expect("a commit");
+    floor::commit(store.as_ref(), &created, &changes).await;
     let sent = milliseconds(begun.elapsed());
-    assert!(matches!(outcome, CommitOutcome::Done { .. }));
     store.close().await;
     (hashed, sent)
 }
@@ -165,25 +149,7 @@ async fn prepared(store: &dyn Store, files: &[(String, Bytes)]) -> (store::Sandb
         }
     }
     let (tree, next_ino) = Tree::first(clock::wall_ns());
-    let new = NewSandbox {
-        id: SandboxId::random(),
-        owner: Owner("floor".into()),
-        name: None,
-        unique: false,
-        env: std::collections::BTreeMap::new(),
-        python: false,
-        javascript: false,
-        network: None,
-        cwd: "/home/user".into(),
-        head: Head::random(),
-        created_at_ns: clock::wall_ns(),
-        request_id: "floor".into(),
-        exec: ExecId::random(),
-    };
-    let first = tree.whole(next_ino, Vec::new());
-    let Created::Done(created) = store.create(&new, &first).await.expect("a sandbox") else {
-        unreachable!("it has no name")
-    };
+    let created = floor::sandbox(store, &tree.whole(next_ino, Vec::new())).await;
     let large = 1 << 40;
     let quota = Quota { entries: large, bytes: large, file_bytes: large, memory: large };
     let files_of =
@@ -197,5 +163,5 @@ async fn prepared(store: &dyn Store, files: &[(String, Bytes)]) -> (store::Sandb
     let mut changes = files_of.finish().expect("a change set");
     // They are sent ahead.
     changes.blobs.iter_mut().for_each(|blob: &mut BlobUse| blob.data = None);
-    (*created, changes)
+    (created, changes)
 }
