@@ -5,7 +5,8 @@
 //! tenant has all the run slots that it may have, and as many requests wait. Scripts that
 //! compute fight for the processor too, most of all when all end and begin in the same moment;
 //! the same number of busy threads in a process of their own, with the loud tenant silent,
-//! shows how much of it is that.
+//! shows how much of it is that. SQLFS_BENCH_LOADS (numbers of `LOADS`, with commas) for some of
+//! them only, SQLFS_BENCH_ROUNDS for other than three rounds.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,9 +23,8 @@ mod rig;
 
 use rig::{Client, Server, quantile};
 
-/// Time of one measurement, and rounds.
+/// Time of one measurement.
 const SPAN: Duration = Duration::from_secs(4);
-const ROUNDS: usize = 3;
 /// Owners of the loud tenant, and clients of each: twice what may run of the tenant.
 const OWNERS: usize = 6;
 const CLIENTS: usize = 16;
@@ -72,10 +72,12 @@ fn main() {
     let path = format!("/v1/sandboxes/{sandbox}/exec-sync");
     client.exec(&path, "echo hello > f", false);
 
+    let wanted = wanted();
+    let rounds = variable("SQLFS_BENCH_ROUNDS").map_or(3, |rounds| rounds.parse().expect("a number"));
     let mut all: Vec<Times> = LOADS.iter().map(|_| Times::default()).collect();
     let mut refused = 0;
-    for _ in 0..ROUNDS {
-        for ((load, _), times) in LOADS.iter().zip(&mut all) {
+    for _ in 0..rounds {
+        for ((load, _), times) in LOADS.iter().zip(&mut all).filter(|((load, _), _)| wanted.contains(load)) {
             let noise = Noise::start(*load, &server);
             measure(&mut client, &path, times);
             refused += noise.stop();
@@ -85,7 +87,7 @@ fn main() {
         "{:48} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  requests",
         "ms", "write p50", "p99", "read p50", "p99", "livez p50", "p99"
     );
-    for ((_, name), times) in LOADS.iter().zip(&all) {
+    for ((_, name), times) in LOADS.iter().zip(&all).filter(|((load, _), _)| wanted.contains(load)) {
         let of = |times: &[f64], part: f64| quantile(times, part);
         println!(
             "{name:48} {:9.2} {:9.2} {:9.2} {:9.2} {:9.2} {:9.2}  {}",
@@ -108,12 +110,27 @@ fn main() {
         (3, "scripts that compute / busy threads", 2),
         (4, "scripts that compute in step / alone", 0),
     ] {
+        if ![at, to].iter().all(|at| wanted.contains(&LOADS[*at].0)) {
+            continue;
+        }
         for (kind, of) in [("write", (|t| &t.write[..]) as fn(&Times) -> &[f64]), ("read", |t| &t.read[..])] {
             let ratio = ratio(at, of, to);
             let verdict = if ratio < TARGET { "met" } else { "MISSED" };
             println!("p99 of a {kind:5} beside {what:40} = {ratio:6.2}   target < {TARGET}: {verdict}");
         }
     }
+}
+
+fn wanted() -> Vec<Load> {
+    let load = |number: &str| LOADS[number.parse::<usize>().expect("a number")].0;
+    match variable("SQLFS_BENCH_LOADS") {
+        Some(numbers) => numbers.split(',').map(load).collect(),
+        None => LOADS.map(|(load, _)| load).into(),
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn measure(client: &mut Client, path: &str, times: &mut Times) {

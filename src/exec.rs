@@ -216,6 +216,8 @@ pub trait Interpreter: Send + Sync {
 pub struct Figures {
     /// Worker processes that live.
     pub workers: u64,
+    /// Those of them that stand still until it is their turn.
+    pub standing: u64,
     /// Worker processes that were started.
     pub started: u64,
     /// Worker processes that ended, or had to be ended, in the middle of a script.

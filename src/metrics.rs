@@ -99,6 +99,8 @@ pub struct Snapshot {
     pub waiting: usize,
     /// Worker processes that live.
     pub workers: u64,
+    /// Those that stand still until it is their turn.
+    pub workers_standing: u64,
     /// Worker processes that were started, since the start.
     pub workers_started: u64,
     /// Worker processes that ended in the middle of a script, since the start.
@@ -162,6 +164,7 @@ struct Sampled {
     runtimes_running: Family<Labels<1>, Gauge>,
     runtimes_waiting: Family<Labels<1>, Gauge>,
     workers: Gauge,
+    workers_standing: Gauge,
     workers_started: Counts<0>,
     workers_lost: Counts<0>,
     connections: Family<Labels<1>, Gauge>,
@@ -280,6 +283,8 @@ impl Metrics {
                     Family::default(),
                 ),
                 workers: r.gauge("workers", "Worker processes that live"),
+                workers_standing: r
+                    .gauge("workers_standing", "Worker processes that stand still until their turn"),
                 workers_started: r.counts("workers_started", "Worker processes that were started"),
                 workers_lost: r.counts("workers_lost", "Worker processes that ended in a script"),
                 connections: r.add("db_connections", "", "Connections to the databases", Family::default()),
@@ -314,6 +319,7 @@ impl Metrics {
             set(&sampled.runtimes_waiting.get_or_create(&labels), load.waiting as u64);
         }
         set(&sampled.workers, now.workers);
+        set(&sampled.workers_standing, now.workers_standing);
         for (counts, count) in
             [(&sampled.workers_started, now.workers_started), (&sampled.workers_lost, now.workers_lost)]
         {

@@ -29,7 +29,9 @@ mod pool;
 mod priority;
 #[cfg(debug_assertions)]
 pub mod probe;
+mod spawner;
 mod talk;
+mod turns;
 mod wire;
 pub mod worker;
 
@@ -146,6 +148,7 @@ impl Interpreter for ProcessInterpreter {
         let counts = &self.pool.counts;
         Figures {
             workers: read(&counts.alive),
+            standing: self.computing.standing(),
             started: read(&counts.started),
             lost: read(&counts.lost),
             sent_bytes: read(&counts.sent_bytes),
@@ -166,11 +169,13 @@ impl ProcessInterpreter {
         tree: wire::TreeUpdate,
     ) -> Outcome {
         let number = warm.scripts;
-        let Worker { line, orders, thread, used: before, .. } = &mut warm.worker;
+        let Worker { line, orders, thread, handle, used: before, .. } = &mut warm.worker;
         let (thread, before) = (*thread, *before);
         let mut talk = pin!(Talk::new(line, job, latched, &self.pool.counts).run(number, tree));
         let mut watch = Watch::new(started + job.timeout);
-        let put = |early| Behind::put(thread, &job.caller, &self.computing, early, self.can_restore);
+        let put = |early| {
+            Behind::put(thread, handle.as_ref(), &job.caller, &self.computing, early, self.can_restore)
+        };
         let mut behind = if self.computing.is_full(&job.caller) { put(true) } else { None };
         let mut look_at = Some(started + if behind.is_some() { LOOK } else { self.short });
         let mut told_at = None;
@@ -183,8 +188,13 @@ impl ProcessInterpreter {
                     let order = if stop.cause() == Some(Cause::TimedOut) { Order::Timeout } else { Order::Cancel };
                     orders.give(order, number);
                     watch.told_now();
+                    behind.iter_mut().for_each(Behind::may_end);
                 }
-                () = latched.told.notified() => watch.latched_now(),
+                () = latched.told.notified() => {
+                    watch.latched_now();
+                    look_at = None;
+                    behind.iter_mut().for_each(Behind::may_end);
+                }
                 () = tokio::time::sleep_until(watch.next()) => match watch.due() {
                     Due::Timeout => stop.stop(Cause::TimedOut),
                     Due::Interrupt => orders.give(Order::Interrupt, number),

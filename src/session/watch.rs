@@ -24,6 +24,7 @@ impl Service {
             waiting,
             runtimes: inner.runtimes.load(),
             workers: workers.workers,
+            workers_standing: workers.standing,
             workers_started: workers.started,
             workers_lost: workers.lost,
             ..Snapshot::default()

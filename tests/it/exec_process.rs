@@ -16,6 +16,7 @@ use sqlfs::exec::{Control, End, Ended, Interpreter, ProcessInterpreter, Workers}
 use sqlfs::fs::Mode;
 use sqlfs::ids::Owner;
 
+use crate::support::processes::children_of;
 use crate::support::scripts::{Sandbox, workers};
 use crate::support::server::send_signal;
 use crate::support::{Server, TestStore};
@@ -168,14 +169,6 @@ fn children(dir: &Path) -> BTreeSet<u32> {
         line.starts_with(dir.as_os_str().as_encoded_bytes())
     };
     children_of("self").into_iter().filter(is_ours).collect()
-}
-
-/// The processes that this one has started and that live.
-fn children_of(process: &str) -> BTreeSet<u32> {
-    let tasks = fs::read_dir(format!("/proc/{process}/task")).unwrap().flatten();
-    let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();
-    let all = |text: String| text.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>();
-    tasks.flat_map(|task| all(of(task))).collect()
 }
 
 /// Scripts that are inside one command for long.

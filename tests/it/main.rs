@@ -22,6 +22,7 @@ mod exec_cut_off;
 mod exec_process;
 mod exec_script;
 mod exec_stack;
+mod exec_turns;
 mod fleet;
 mod fs_change_set;
 mod fs_limits;

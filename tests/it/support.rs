@@ -13,6 +13,7 @@ pub mod model;
 pub mod operations;
 pub mod postgres;
 pub mod postgres_server;
+pub mod processes;
 pub mod programs;
 pub mod proxy;
 pub mod python;

@@ -18,6 +18,7 @@ use super::guards::Closed;
 use super::memory::OUT_OF_MEMORY;
 use super::pool::Counts;
 use super::wire::{self, Kind, Order, Prepare, Ready};
+use super::{spawner, turns};
 use crate::exec::End;
 
 /// A worker that is not ready after this long is given up. (A busy machine may take a
@@ -44,6 +45,8 @@ pub(super) struct Worker {
     pub(super) orders: Orders,
     /// The thread that its scripts run on.
     pub(super) thread: i32,
+    /// Stops it and lets it go on; not on kernels before 5.3.
+    pub(super) handle: Option<Arc<turns::Process>>,
     /// Processor time of that thread when it was last idle.
     pub(super) used: Duration,
     /// Guards that hold.
@@ -87,12 +90,11 @@ impl Worker {
             .stdin(Stdio::from(OwnedFd::from(its_data)))
             .stdout(Stdio::from(OwnedFd::from(its_orders)))
             .stderr(Stdio::from(OwnedFd::from(its_last_words)));
-        // Starting a process may take milliseconds.
-        let child =
-            tokio::task::spawn_blocking(move || command.spawn()).await.map_err(io::Error::other)??;
+        let child = spawner::spawn(command).await?;
         counts.started.fetch_add(1, Ordering::Relaxed);
         counts.alive.fetch_add(1, Ordering::Relaxed);
         let tasks = format!("/proc/{}/task", child.id());
+        let handle = turns::Process::of(child.id()).map(Arc::new);
         let process = Process { child: Some(child), last_words, counts };
         data.set_nonblocking(true)?;
         let mut line = Line {
@@ -114,7 +116,7 @@ impl Worker {
         if thread <= 0 || !Path::new(&tasks).join(thread.to_string()).exists() {
             return Err(wire::bad("a worker named a thread that it does not have"));
         }
-        Ok(Self { line, orders: Orders(orders), thread, used, closed, python, process })
+        Ok(Self { line, orders: Orders(orders), thread, handle, used, closed, python, process })
     }
 
     /// Ends the process at once and says what it died of, if it had died already.

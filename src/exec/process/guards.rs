@@ -84,6 +84,10 @@ pub(super) fn close_without_seccomp() -> Result<Option<u32>, GuardError> {
     // Other workers have the same user: they may not trace this one or open its /proc/PID/mem.
     done("PR_SET_DUMPABLE", set(libc::PR_SET_DUMPABLE, 0))?;
     done("capset", no_capabilities())?;
+    // A worker ends when its sockets are closed, but one that stands still (see `turns`) would not
+    // see it. The signal comes when the *thread* that started it ends: that one stays (`spawner`).
+    // After the privileges are gone, for to give them up may take it back.
+    done("PR_SET_PDEATHSIG", set(libc::PR_SET_PDEATHSIG, libc::SIGKILL.unsigned_abs().into()))?;
     for (name, resource) in LIMITS {
         nothing_more(name, resource)?;
     }
@@ -100,8 +104,6 @@ fn done(call: &'static str, result: i32) -> Result<(), GuardError> {
     if result == 0 { Ok(()) } else { Err(GuardError::Call(call, io::Error::last_os_error())) }
 }
 
-/// Not `PR_SET_PDEATHSIG`: it fires when the *thread* that started the worker ends, and the
-/// server's threads come and go. A worker ends when its sockets are closed.
 #[expect(unsafe_code, reason = "prctl is not in std")]
 fn set(option: i32, value: libc::c_ulong) -> i32 {
     // As wide as a register: the kernel wants zeros.

@@ -3,20 +3,17 @@
 //! short one of somebody else wait.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::SHORT;
+use super::turns::{Process, Turn, Turns};
 use crate::clock::{self, Instant};
 use crate::ids::Caller;
 
-/// The nice value of a script that computes for long, if there is one on each processor: a
-/// ninth of an ordinary share.
+/// The nice value of a script that computes for long: a ninth of an ordinary share. There is about
+/// one on each processor, see `turns`.
 const LOW: i32 = 10;
-
-/// The last that there is.
-const LOWEST: i32 = 19;
 
 /// Scripts that together get less than this part of what they could use are not left with what
 /// nobody else wants: beside a busy neighbour they would stand still.
@@ -32,15 +29,17 @@ const REMEMBERED: Duration = Duration::from_secs(2);
 /// How often that is looked at.
 pub(super) const LOOK: Duration = Duration::from_millis(200);
 
-/// The kernel's factor between the shares of neighbouring nice values (sched(7)).
-const STEP: f64 = 1.25;
-
 /// Scripts that go behind others now.
-#[derive(Default)]
 pub(super) struct Computing {
-    all: AtomicUsize,
     by_caller: Mutex<HashMap<Caller, Load>>,
     leftover: Mutex<Leftover>,
+    turns: Arc<Turns>,
+}
+
+impl Default for Computing {
+    fn default() -> Self {
+        Self { by_caller: Mutex::default(), leftover: Mutex::default(), turns: Turns::new(processors()) }
+    }
 }
 
 /// What those scripts got together that have only what nobody else wants.
@@ -101,7 +100,18 @@ impl Computing {
     /// Whether scripts of a caller keep every processor busy, or have just done so: its next
     /// one has no claim to go before others.
     pub(super) fn is_full(&self, caller: &Caller) -> bool {
-        self.by_caller().get(caller).is_some_and(Load::is_full)
+        let waiting = self.turns.waiting(caller);
+        let mut loads = self.by_caller();
+        let Some(load) = loads.get_mut(caller) else { return false };
+        if waiting >= processors() {
+            load.full = Some(clock::now());
+        }
+        load.is_full()
+    }
+
+    /// How many scripts stand still until it is their turn.
+    pub(super) fn standing(&self) -> u64 {
+        self.turns.standing()
     }
 
     fn by_caller(&self) -> MutexGuard<'_, HashMap<Caller, Load>> {
@@ -132,35 +142,44 @@ pub(super) struct Behind {
     /// When it was looked at, and what it had computed then, while it has only what nobody
     /// else wants.
     leftover: Option<(Instant, Duration)>,
+    /// Its turn among those like it, until it is to end.
+    turn: Option<Turn>,
 }
 
 impl Behind {
     /// Puts a thread of a child process behind others; `None`: not possible. `early`: it has not
     /// computed for long yet. With `leftover` it has at first only what nobody else wants of the
     /// processors: any other thread that wakes up goes before it at once, where a nice value
-    /// alone makes it wait for milliseconds.
+    /// alone makes it wait for milliseconds. Without a handle to `process` it takes no turns.
     pub(super) fn put(
         thread: i32,
+        process: Option<&Arc<Process>>,
         caller: &Caller,
         among: &Arc<Computing>,
         early: bool,
         leftover: bool,
     ) -> Option<Self> {
         let (caller, among) = (caller.clone(), among.clone());
-        let others = among.all.fetch_add(1, Ordering::Relaxed);
         let began = used(thread);
-        let mut behind = Self { thread, caller, among, counted: false, began, leftover: None };
+        let mut behind = Self { thread, caller, among, counted: false, began, leftover: None, turn: None };
         if !early {
             behind.count();
         }
-        if !set(thread, nice(others + 1, processors())) {
+        if !set(thread, LOW) {
             return None;
         }
         if leftover && set_policy(thread, libc::SCHED_IDLE) {
             behind.leftover = Some((clock::now(), began));
             behind.among.leftover().enter();
         }
+        behind.turn =
+            process.map(|process| behind.among.turns.enter(process.clone(), thread, &behind.caller));
         Some(behind)
+    }
+
+    /// It is to end: from now on it waits for no turn.
+    pub(super) fn may_end(&mut self) {
+        self.turn = None;
     }
 
     fn count(&mut self) {
@@ -179,6 +198,9 @@ impl Behind {
         if !self.counted && used.saturating_sub(self.began) >= SHORT {
             self.count();
         }
+        if let Some(turn) = &self.turn {
+            turn.look();
+        }
         let Some((at, before)) = self.leftover else { return };
         let processors = u32::try_from(processors()).unwrap_or(u32::MAX);
         if self.among.leftover().note(used.saturating_sub(before), now - at, processors) {
@@ -196,7 +218,8 @@ impl Behind {
     }
 
     /// Puts it back among the others, which takes a privilege; otherwise it stays.
-    pub(super) fn back(self) -> Option<Self> {
+    pub(super) fn back(mut self) -> Option<Self> {
+        self.may_end();
         let policy = self.leftover.is_none() || set_policy(self.thread, libc::SCHED_OTHER);
         if set(self.thread, 0) && policy { None } else { Some(self) }
     }
@@ -204,7 +227,6 @@ impl Behind {
 
 impl Drop for Behind {
     fn drop(&mut self) {
-        self.among.all.fetch_sub(1, Ordering::Relaxed);
         self.no_leftover();
         if !self.counted {
             return;
@@ -214,14 +236,6 @@ impl Drop for Behind {
             load.count -= 1;
         }
     }
-}
-
-/// The nice value of the last of `computing` scripts: however many there are, all of them
-/// have about the share together that one on each processor would have.
-#[expect(clippy::cast_precision_loss, reason = "so many scripts do not run")]
-fn nice(computing: usize, processors: usize) -> i32 {
-    let each = (computing as f64 / processors as f64).max(1.0);
-    (LOW + (each.ln() / STEP.ln()).round() as i32).min(LOWEST)
 }
 
 /// The kernel's number of the calling thread.
@@ -249,11 +263,29 @@ pub(super) fn can_restore() -> bool {
     set.and_then(|set| u64::from_str_radix(set.trim(), 16).ok()).is_some_and(|set| set >> SYS_NICE & 1 == 1)
 }
 
-/// Processor time that a thread has used (`schedstat` of proc(5)).
+/// Processor time that a thread has used.
 pub(super) fn used(thread: i32) -> Duration {
+    let [used, ..] = times(thread);
+    used
+}
+
+/// Time for which a thread has had a processor or waited for one; of a wait that goes on nothing
+/// is in it yet.
+pub(super) fn wanted(thread: i32) -> Duration {
+    times(thread).into_iter().sum()
+}
+
+/// How long a thread has had a processor, and waited for one (`schedstat` of proc(5)).
+fn times(thread: i32) -> [Duration; 2] {
     let text = std::fs::read_to_string(format!("/proc/{thread}/schedstat")).unwrap_or_default();
-    let nanoseconds = text.split(' ').next().and_then(|first| first.parse().ok());
-    Duration::from_nanos(nanoseconds.unwrap_or(0))
+    let mut numbers = text.split(' ').map(|number| number.parse().unwrap_or(0));
+    [(); 2].map(|()| Duration::from_nanos(numbers.next().unwrap_or(0)))
+}
+
+/// Whether a thread has a processor or waits for one (`stat` of proc(5)).
+pub(super) fn is_runnable(thread: i32) -> bool {
+    let text = std::fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    text.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('R'))
 }
 
 /// Sets the scheduling policy of a thread; it keeps its nice value.
@@ -272,7 +304,7 @@ fn set(thread: i32, nice: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Leftover, WINDOW, nice};
+    use super::{Duration, Leftover, WINDOW};
     use crate::clock;
 
     #[test]
@@ -293,11 +325,5 @@ mod tests {
         // One that was there for a moment only.
         assert!(!of(&[90], 100));
         assert!(of(&[5], 100));
-    }
-
-    #[test]
-    fn many_scripts_have_the_share_of_a_few() {
-        assert_eq!([1, 2, 3, 4, 8, 16, 48].map(|computing| nice(computing, 2)), [10, 10, 12, 13, 16, 19, 19]);
-        assert_eq!(nice(48, 48), 10);
     }
 }
