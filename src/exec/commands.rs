@@ -10,7 +10,6 @@ use bytes::Bytes;
 
 use crate::fs::{Errno, Kind, Name, Stat, WorkingCopy};
 
-mod basic_regex;
 mod cat;
 mod chmod;
 mod cmp;
