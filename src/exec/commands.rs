@@ -10,7 +10,6 @@ use bytes::Bytes;
 
 use crate::fs::{Errno, Kind, Name, Stat, WorkingCopy};
 
-mod basic_regex;
 mod cat;
 mod chmod;
 mod cmp;
@@ -180,11 +179,17 @@ pub(crate) fn reads_lent(name: &str) -> bool {
             | "csplit"
             | "cut"
             | "diff"
+            | "du"
             | "fmt"
+            | "gunzip"
+            | "gzip"
             | "iconv"
             | "join"
+            | "look"
             | "ls"
+            | "more"
             | "paste"
+            | "patch"
             | "rev"
             | "sed"
             | "sort"
@@ -194,7 +199,11 @@ pub(crate) fn reads_lent(name: &str) -> bool {
             | "tail"
             | "tar"
             | "uniq"
+            | "unxz"
             | "wc"
+            | "xz"
+            | "xzcat"
+            | "zcat"
     )
 }
 

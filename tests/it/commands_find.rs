@@ -118,6 +118,7 @@ async fn du_is_coreutils() {
         r"du -b one; du -ab one; du -sb one a hard; du -lb a hard; du --apparent-size -k one; du -b a dang dl",
         r"du -B 1 one; du -BK one; du -B1K one; du --block-size=M one; du -BMB one; du -BKB one; du -BkB one; du -BKiB one; du -B1KiB one; du -BG one; du -B 2K one; du -Bk one; du -Bm one; du -B 4096 one; du -k one; du -m one; du --si one; du --block-size=human-readable one",
         r"du -B x d; du -Bkb d; du -BKi d; du -B 10b d; du -B '' d; du -B 0 d; du --block-size=x d; du --block-size=1x d; du -t x d; du -t 1x d; du --threshold=x d; du -t -0 d; du -d x d; du -d -1 d; du --max-depth= d",
+        r"for u in 1e 1p 1g g t T e p Z 1Z 1Y Y 1b b 1R 1kib 1K1 1w 0K 1c 99999999999999999999 18446744073709551615K Kx 1Kx x; do du -B $u d; du -t $u d; done",
         r"du -t 10K one; du -t -9000 -ab one; du -t 1 -b one; du --threshold=12K one; du --inodes one; du --inodes -a one; du --inodes -s .; du --inodes -c one e; du --inodes -h one; du --inodes -b one; du --inodes -t 3 one",
         r"du --time one; du --time -a one; du --time=x one; du --time --time-style=full-iso one; du --time --time-style=iso one; du --time --time-style=+%Y one; du --time-style=x --time one; du -c --time one; du --time -sh one",
         r"du --exclude='*.o' -ab d | sort; du --exclude=sub -b d; du --exclude=d/sub -b d; du --exclude='th*' one; printf 'three\nsub\n' >pat; du -X pat one d; du -X nope d; du --exclude=one one; du -a --exclude='*' one",

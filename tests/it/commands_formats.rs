@@ -35,10 +35,10 @@ async fn iconv_is_glibcs() {
 async fn csplit_is_coreutils() {
     let setup = "seq 10 >s; printf '# a\\n\\n## b\\nx\\n## c\\n' >m; printf 'no newline' >n";
     let scripts = [
-        "export LC_ALL=C; csplit s 3; csplit s 3 7; csplit s /4/; csplit s /x/; csplit -k s /x/; ls; rm xx*; csplit s '/3/+1' '%6%'; cat xx01",
-        "export LC_ALL=C; csplit -z s /1/ '{*}'; csplit -s -f p -b '%03d.txt' s 5; ls; csplit -n 3 s 5; csplit s 20; csplit s 3 '{2}'",
-        "export LC_ALL=C; csplit s; csplit; csplit s '/['; csplit s 5 3; csplit nope 1; csplit - 5 <s; csplit s '/3/-1'; csplit s 0; csplit s foo",
-        "export LC_ALL=C; csplit s '{3}'; csplit s /3/ '{3}'; csplit s 5 /2/; csplit -ks s /3/ '{3}'; ls; csplit s 11; csplit s 5 '{*}'",
+        "csplit s 3; csplit s 3 7; csplit s /4/; csplit s /x/; csplit -k s /x/; ls; rm xx*; csplit s '/3/+1' '%6%'; cat xx01",
+        "csplit -z s /1/ '{*}'; csplit -s -f p -b '%03d.txt' s 5; ls; csplit -n 3 s 5; csplit s 20; csplit s 3 '{2}'",
+        "csplit s; csplit; csplit s '/['; csplit s 5 3; csplit nope 1; csplit - 5 <s; csplit s '/3/-1'; csplit s 0; csplit s foo",
+        "csplit s '{3}'; csplit s /3/ '{3}'; csplit s 5 /2/; csplit -ks s /3/ '{3}'; ls; csplit s 11; csplit s 5 '{*}'",
         "csplit --suppress-matched s 5; cat xx01; csplit m '/^##* /' '{*}'; csplit n 1; csplit m '/^# \\(a\\|b\\)$/'; ls",
     ];
     compare(setup, &scripts).await;

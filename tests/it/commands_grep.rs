@@ -127,7 +127,8 @@ async fn the_shell_reaches_them_in_all_its_ways() {
 async fn what_would_take_for_ever_ends() {
     let scripts = [
         ("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' | grep -P '^(?:(a)|a\\1?|aa)+$'", 2),
-        ("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' | grep -E '((a*)*)*\\1c'", 2),
+        ("(printf 'a%.0s' {1..200}; echo bd) | grep -E '^(a*)*(a*)*(a*)*\\1\\2\\3d$'", 2),
+        ("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' | grep -E '((a*)*)*\\1c'", 1),
         ("printf 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab\\n' | grep -E '(a*)*c'", 1),
         ("grep -E '((((((((((x{100}){100}){100}){100}){100}){100}){100}){100}){100}){100})' /dev/null", 2),
         ("grep -E \"$(printf '(%.0s' {1..100000})\" /dev/null", 2),

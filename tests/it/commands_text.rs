@@ -35,6 +35,20 @@ async fn wc_and_cmp_are_gnu() {
 }
 
 #[tokio::test]
+async fn process_substitutions_are_read() {
+    let setup = "printf 'b\\na\\n' >x; gzip -k x; echo c >y; ln -s x l";
+    let scripts = [
+        "zcat <(gzip -c x); gzip -dc <(gzip -c x) <(gzip -c y); gunzip -c <(cat x.gz); gzip -c <(cat x) | zcat; gzip -t <(gzip -c x); gzip -l <(gzip -c <x); zcat <(echo abc); zcat -f <(echo abc); gzip -t <(:)",
+        "gzip <(cat x); gzip -d <(gzip -c x); gunzip <(gzip -c x); echo $?; zcat /dev/stdin <x.gz; gzip -c /dev/stdin <x | zcat; gzip /dev/stdin <x",
+        "xzcat <(xz -c x); xz -dc <(xz -c x); xz -t <(xz -c x); xz -dc <(echo abc); xz <(cat x); xz -d <(xz -c x); xz -kf <(cat x); echo $?; cat x | xz -c /dev/stdin | xzcat",
+        "xargs -a <(echo 1 2) echo; xargs -0 --arg-file=<(printf '1\\0') echo; wc -l --files0-from=<(printf 'x\\0y'); du --files0-from=<(printf 'x\\0y'); grep --file=<(echo b) x",
+        "patch x <(diff -u x y); cat x; diff -u y <(echo d) >p; patch y -i <(cat p); cat y; more <(cat x) | grep -v /dev; rm p",
+        "diff <(echo 1) <(echo 2); comm <(echo 1) <(echo 2); paste <(echo 1) <(echo 2); wc -c <(echo 1) | cut -d' ' -f1; sort <(cat x) <(cat y); cat <(echo 1) <(echo 2); join <(echo a 1) <(echo a 2); cmp <(echo 1) <(echo 1)",
+    ];
+    compare(setup, &scripts).await;
+}
+
+#[tokio::test]
 async fn patch_is_gnu() {
     let setup = "seq 20 >f; sed '5s/5/five/; 15d' f >g; diff -u --label a/f --label b/f f g >p; sed 's/^10$/ten/; 1i top' f >h; \
                  sed '12,$d' p >p1; printf -- '--- /dev/null\\n+++ b/n/new\\n@@ -0,0 +1,2 @@\\n+x\\n+y\\n' >pn; \

@@ -11,6 +11,7 @@ mod commands_files;
 mod commands_find;
 mod commands_formats;
 mod commands_grep;
+mod commands_patterns;
 mod commands_sed;
 mod commands_sort;
 mod commands_tar;

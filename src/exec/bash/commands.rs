@@ -106,19 +106,21 @@ struct Xargs {
 }
 
 impl Xargs {
-    fn script(&self, ctx: &BuiltinContext<'_>) -> std::result::Result<String, Answer> {
-        xargs::script(&call(&self.stage, ctx, &BTreeMap::new()))
+    async fn script(&self, ctx: &BuiltinContext<'_>) -> std::result::Result<String, Answer> {
+        let cwd = ctx.cwd.to_str().unwrap_or("/");
+        let lent = lent(&self.stage, &*ctx.fs, ctx.args, cwd, Dirs::Closed).await;
+        xargs::script(&call(&self.stage, ctx, &lent))
     }
 }
 
 #[async_trait]
 impl Builtin for Xargs {
     async fn execute(&self, ctx: BuiltinContext<'_>) -> Result<ExecResult> {
-        Ok(result(self.script(&ctx).err().unwrap_or_default()))
+        Ok(result(self.script(&ctx).await.err().unwrap_or_default()))
     }
 
     async fn execution_plan(&self, ctx: &BuiltinContext<'_>) -> Result<Option<ExecutionPlan>> {
-        let Ok(script) = self.script(ctx) else { return Ok(None) };
+        let Ok(script) = self.script(ctx).await else { return Ok(None) };
         let command = SubCommand {
             name: "bash".to_owned(),
             args: vec!["-c".to_owned(), script, "xargs".to_owned()],
@@ -179,16 +181,21 @@ enum Dirs {
 const MOST_BELOW: usize = 10_000;
 
 /// Operands that only the engine knows: `/dev/fd/63`, `/etc/passwd`.
-async fn lent(
+async fn lent<'a>(
     stage: &Stage,
     fs: &dyn FileSystem,
-    args: &[String],
+    args: &'a [String],
     cwd: &str,
     dirs: Dirs,
 ) -> BTreeMap<String, Lent> {
     let mut lent = BTreeMap::new();
     let here = if dirs == Dirs::Listed && cwd == "/" { Some(".") } else { None };
-    let operands = args.iter().map(String::as_str).filter(|arg| !arg.is_empty() && !arg.starts_with('-'));
+    // A long option may have one behind its equals sign.
+    let operand = |arg: &'a String| match arg.strip_prefix("--") {
+        Some(option) => option.split_once('=').map(|(_, value)| value),
+        None => Some(arg.as_str()).filter(|arg| !arg.starts_with('-')),
+    };
+    let operands = args.iter().filter_map(operand).filter(|operand| !operand.is_empty());
     for arg in operands.chain(here) {
         let path = absolute(cwd, arg);
         let root =

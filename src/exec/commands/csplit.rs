@@ -1,10 +1,9 @@
 //! `csplit`, as of GNU coreutils 9.1: a file in pieces, cut at lines or patterns. If it
 //! fails, the pieces are not there, unless `-k` keeps them.
 
-use regex::bytes::Regex;
-
 use super::options::{self, Given, HELP, Spec, Takes, VERSION};
-use super::{Answer, Call, basic_regex, new_name, quote};
+use super::posix_regex::{GivenUp, Options, Regex, Syntax};
+use super::{Answer, Call, new_name, quote};
 
 const MATCHED: char = '\u{3}';
 
@@ -99,14 +98,14 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             'b' => match suffix_format(value) {
                 Some(format) => suffix = format,
                 None => {
-                    answer.complain(1, format!("csplit: invalid suffix format: {}", quote::always(value)));
+                    answer.complain(1, format!("csplit: invalid suffix format: {}", quote::locale(value)));
                     return answer;
                 }
             },
             'n' => match value.parse() {
                 Ok(width @ 0..=100) => suffix = Suffix { width, ..suffix },
                 _ => {
-                    answer.complain(1, format!("csplit: invalid number: {}", quote::always(value)));
+                    answer.complain(1, format!("csplit: invalid number: {}", quote::locale(value)));
                     return answer;
                 }
             },
@@ -128,7 +127,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             return answer;
         }
         [file] => {
-            answer.misused(1, "csplit", &format!("missing operand after {}", quote::always(file)));
+            answer.misused(1, "csplit", &format!("missing operand after {}", quote::locale(file)));
             return answer;
         }
         [file, ref words @ ..] => (file, words),
@@ -188,7 +187,7 @@ impl Pieces<'_> {
         let mut round = 0;
         while pattern.repeat.is_none_or(|repeat| round <= repeat) && !self.call.is_over() {
             let on_repetition = |what: &str| {
-                let text = quote::always(pattern.text);
+                let text = quote::locale(pattern.text);
                 if round == 0 {
                     format!("{text}: {what}")
                 } else {
@@ -208,9 +207,9 @@ impl Pieces<'_> {
                     self.search = self.at;
                 }
                 Cut::Match { regex, offset, keep } => {
-                    let found = (self.search..self.lines.len()).find(|&line| {
-                        regex.is_match(self.lines[line].strip_suffix(b"\n").unwrap_or(self.lines[line]))
-                    });
+                    let found = self.found(regex);
+                    let found =
+                        found.map_err(|GivenUp| ("error in regular expression search".to_owned(), false))?;
                     let Some(line) = found else {
                         if pattern.repeat.is_none() {
                             return Ok(());
@@ -234,6 +233,19 @@ impl Pieces<'_> {
             round += 1;
         }
         Ok(())
+    }
+
+    /// The next line that matches.
+    fn found(&self, regex: &Regex) -> Result<Option<usize>, GivenUp> {
+        for (number, line) in self.lines.iter().enumerate().skip(self.search) {
+            if self.call.is_over() {
+                break;
+            }
+            if regex.is_match(line.strip_suffix(b"\n").unwrap_or(line))? {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
     }
 
     /// Makes a piece of the lines before `to`.
@@ -301,8 +313,10 @@ fn patterns<'a>(words: &[&'a str]) -> Result<Vec<Pattern<'a>>, String> {
                         .parse()
                         .map_err(|_| format!("{word}: integer expected after delimiter"))?,
                 };
-                let regex = basic_regex::compile(text, false)
-                    .map_err(|message| format!("{word}: invalid regular expression: {message}"))?;
+                let regex =
+                    Regex::new(text.as_bytes(), &Options::new(Syntax::CSPLIT)).map_err(|message| {
+                        format!("{}: invalid regular expression: {message}", quote::locale(word))
+                    })?;
                 Cut::Match { regex, offset, keep: mark == '/' }
             }
             Some('{') => {
@@ -319,18 +333,18 @@ fn patterns<'a>(words: &[&'a str]) -> Result<Vec<Pattern<'a>>, String> {
                 };
                 match patterns.last_mut() {
                     Some(pattern) => pattern.repeat = repeat,
-                    None => return Err(format!("{}: invalid pattern", quote::always(word))),
+                    None => return Err(format!("{}: invalid pattern", quote::locale(word))),
                 }
                 continue;
             }
             _ => {
                 let line: usize =
-                    word.parse().map_err(|_| format!("{}: invalid pattern", quote::always(word)))?;
+                    word.parse().map_err(|_| format!("{}: invalid pattern", quote::locale(word)))?;
                 if line == 0 {
                     return Err(format!("{word}: line number must be greater than zero"));
                 }
                 if line < last_line {
-                    let line = quote::always(word);
+                    let line = quote::locale(word);
                     return Err(format!(
                         "line number {line} is smaller than preceding line number, {last_line}"
                     ));

@@ -1,6 +1,6 @@
 //! `find`, as of GNU findutils 4.9. It walks the tree itself; names come sorted by bytes. Left
 //! out: `-D`, `-fstype`, `-used`, times of access and of birth (each time is that of the last
-//! change), back-references in `-regex`.
+//! change).
 //!
 //! A search whose expression runs commands stops for each and goes on behind it, so that a
 //! command's exit decides what follows and what it changed is seen ([`Run`]). Who can run
@@ -19,7 +19,6 @@ mod regular;
 mod run;
 mod tests;
 
-pub(super) use regular::{Syntax, translated};
 pub(crate) use run::Run;
 
 const USAGE: &str = "\

@@ -1,7 +1,6 @@
-//! `grep`, `egrep` and `fgrep`, as of GNU grep 3.8, in a UTF-8 locale. What is selected is
-//! GNU's; of back-references `-o` shows the match that is found first, not the longest. `-P`
-//! takes what crates `regex` and `fancy-regex` have words for. Left out: `GREP_COLORS`, and
-//! that the file which the output goes to is not searched.
+//! `grep`, `egrep` and `fgrep`, as of GNU grep 3.8, in a UTF-8 locale. `-P` takes what crates
+//! `regex` and `fancy-regex` have words for. Left out: `GREP_COLORS`, and that the file which the
+//! output goes to is not searched.
 
 use self::engine::Engine;
 use self::files::{Found, Walk};
@@ -12,12 +11,10 @@ use super::input::is_stdin;
 use super::{Answer, Call};
 use crate::fs::{Errno, Kind};
 
-mod bracket;
 mod engine;
 mod files;
 mod options;
 mod perl;
-mod posix;
 mod print;
 mod search;
 mod symbols;

@@ -6,6 +6,7 @@ use std::io::{Read as _, Write as _};
 use flate2::read::MultiGzDecoder;
 use flate2::{Compression, GzBuilder};
 
+use super::input::{is_descriptor, outside};
 use super::options::{self, Given, HELP, Spec, Takes};
 use super::{Answer, Call, base_name};
 use crate::fs::{Errno, Kind};
@@ -212,6 +213,13 @@ impl Job<'_> {
     }
 
     fn file(&mut self, operand: &str) {
+        if let Some(data) = outside(self.call, operand) {
+            if self.stdout || self.test || self.list {
+                return self.stream(&data, operand);
+            }
+            let errno = if is_descriptor(operand) { Errno::ELOOP } else { Errno::EROFS };
+            return self.complain(1, &format!("{operand}: {errno}"));
+        }
         let (files, mut name) = (self.call.files, operand.to_owned());
         let mut found = files.stat(&self.call.path(&name), true);
         if self.unpack && found == Err(Errno::ENOENT) && !name.ends_with(self.suffix) {

@@ -5,7 +5,7 @@ use std::ops::Deref;
 use bytes::Bytes;
 
 use super::{Answer, Call, new_name};
-use crate::fs::Errno;
+use crate::fs::{Errno, Kind};
 
 /// The bytes that an operand names; standard input is not copied.
 pub(super) enum Input<'a> {
@@ -36,6 +36,18 @@ pub(super) fn input<'a>(call: &Call<'a>, operand: &str) -> Result<Input<'a>, Err
 /// Whether an operand is standard input.
 pub(super) fn is_stdin(call: &Call<'_>, operand: &str) -> bool {
     operand == "-" || matches!(call.path(operand).as_str(), "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
+}
+
+/// What an operand names that is no file of the sandbox: standard input, or what was lent, as by a
+/// process substitution.
+pub(super) fn outside<'a>(call: &Call<'a>, operand: &str) -> Option<Input<'a>> {
+    let lent = call.lent.get(operand).is_some_and(|lent| lent.stat.kind != Kind::Dir);
+    if lent || is_stdin(call, operand) { input(call, operand).ok() } else { None }
+}
+
+/// Whether an operand is a descriptor of the script, which is a link.
+pub(super) fn is_descriptor(operand: &str) -> bool {
+    operand.starts_with("/dev/fd/") || operand == "/dev/stdin"
 }
 
 /// Writes all of a command's output to what an operand names.

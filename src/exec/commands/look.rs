@@ -28,7 +28,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             return answer;
         }
     };
-    let data = match call.files.read(&call.path(file)) {
+    let data = match call.read(file) {
         Ok(data) => data,
         Err(errno) => {
             answer.complain(1, format!("look: {file}: {errno}"));

@@ -12,7 +12,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
         answer.stdout.extend_from_slice(call.stdin);
     }
     for operand in operands {
-        match call.files.read(&call.path(operand)) {
+        match call.read(operand) {
             Ok(data) => {
                 answer.stdout.extend_from_slice(format!("{LINE}\n{operand}\n{LINE}\n").as_bytes());
                 answer.stdout.extend_from_slice(&data);

@@ -1,6 +1,8 @@
 //! `patch`, as of GNU patch 2.7.6, for unified diffs (git's too, without renames and
 //! modes alone). Left out: context and normal diffs, ed scripts, `-D`, merges.
 
+use bytes::Bytes;
+
 use super::options::{self, Given, HELP, Spec, Takes};
 use super::{Answer, Call, new_name};
 use crate::fs::{Errno, Kind};
@@ -180,10 +182,18 @@ impl Job<'_> {
         }
     }
 
+    /// What `-i` names: below the directory of `-d`, or lent.
+    fn patch_file(&self, name: &str) -> Result<Bytes, Errno> {
+        match self.call.lent.get(name) {
+            Some(lent) => Ok(lent.data.clone()),
+            None => self.call.files.read(&self.path(name)),
+        }
+    }
+
     fn all(&mut self, file: Option<&str>, input: Option<&str>) {
         let text = match input {
             None | Some("-") => self.call.stdin.to_vec(),
-            Some(name) => match self.call.files.read(&self.path(name)) {
+            Some(name) => match self.patch_file(name) {
                 Ok(data) => data.to_vec(),
                 Err(errno) => {
                     return self

@@ -1,5 +1,6 @@
 //! POSIX regular expressions with GNU's additions, on bytes: characters are those of UTF-8,
-//! bytes that are none are matched by themselves alone. Crate `regex` finds where a match begins;
+//! bytes that are none are matched by themselves alone. All commands read them here, each in its
+//! [`Syntax`]; what they mean is put into the words of crate `regex`, which finds where a match begins;
 //! where its first match need not be the longest, an automaton of all matches tells where it
 //! ends, and the groups are those of the first way to that end, as in glibc. Patterns with
 //! back-references are searched way by way, up to a limit.
@@ -9,32 +10,26 @@ use std::cell::RefCell;
 use regex_automata::hybrid::dfa::{Cache, DFA};
 use regex_automata::nfa::thompson;
 use regex_automata::util::look::LookMatcher;
-use regex_automata::util::{primitives::NonMaxUsize, syntax};
+use regex_automata::util::primitives::NonMaxUsize;
+use regex_automata::util::syntax as words;
 use regex_automata::{Anchored, Input, MatchKind, meta};
 
 use self::paths::{Goal, Paths, STEPS};
-use self::translate::{Meant, translate};
+
+pub(super) use self::syntax::{Anchors, Newline, Options, Syntax};
+pub(super) use self::translate::{Meant, Translated, translate};
 
 mod brackets;
+mod classes;
 mod paths;
+mod syntax;
+mod tokens;
 mod translate;
 pub(super) mod utf8;
 
 /// Largest automaton of a pattern, in bytes.
 const SIZE: usize = 8 << 20;
 const TOO_BIG: &str = "Regular expression too big";
-
-/// How a pattern is read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Options {
-    /// ERE, not BRE.
-    pub(super) extended: bool,
-    pub(super) ignore_case: bool,
-    /// `^` and `$` match at each line, `.` and negated brackets no newline.
-    pub(super) lines: bool,
-    /// What ends a line.
-    pub(super) end: u8,
-}
 
 /// A compiled pattern.
 #[derive(Debug)]
@@ -62,8 +57,12 @@ pub(super) type Spans = Vec<Option<NonMaxUsize>>;
 impl Regex {
     /// Compiles a pattern. `Err` has the words of glibc.
     pub(super) fn new(pattern: &[u8], options: &Options) -> Result<Self, &'static str> {
-        let translated = translate(pattern, options)?;
-        let syntax = syntax::Config::new()
+        Self::of(translate(pattern, options)?, options)
+    }
+
+    /// Compiles what was translated with the same options.
+    pub(super) fn of(translated: Translated, options: &Options) -> Result<Self, &'static str> {
+        let words = words::Config::new()
             .utf8(false)
             .case_insensitive(options.ignore_case)
             .line_terminator(options.end);
@@ -71,15 +70,14 @@ impl Regex {
             .configure(
                 meta::Config::new().utf8_empty(false).line_terminator(options.end).nfa_size_limit(Some(SIZE)),
             )
-            .syntax(syntax)
+            .syntax(words)
             .build(&translated.pattern)
             .map_err(|_| TOO_BIG)?;
-        let refers = translated.meant.iter().any(|meant| matches!(meant, Meant::Reference(_)));
-        let exact = if refers || translated.ambiguous {
+        let exact = if translated.refers() || translated.ambiguous {
             let mut matcher = LookMatcher::new();
             matcher.set_line_terminator(options.end);
             let nfa = thompson::Compiler::new()
-                .syntax(syntax)
+                .syntax(words)
                 .configure(
                     thompson::Config::new().utf8(false).nfa_size_limit(Some(SIZE)).look_matcher(matcher),
                 )
@@ -165,11 +163,13 @@ impl Exact {
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, Regex};
+    use super::{Options, Regex, Syntax};
+
+    const EXTENDED: Options = Options::new(Syntax::SED_EXTENDED);
 
     fn found(pattern: &str, text: &[u8], extended: bool) -> Option<Vec<Option<(usize, usize)>>> {
-        let regex = Regex::new(pattern.as_bytes(), &Options { extended, end: b'\n', ..Options::default() });
-        let regex = regex.unwrap();
+        let options = if extended { EXTENDED } else { Options::new(Syntax::BASIC) };
+        let regex = Regex::new(pattern.as_bytes(), &options).unwrap();
         let mut spans = vec![None; 2 * (regex.groups() + 1)];
         let found = regex.find(text, 0, &mut spans).unwrap();
         let pair = |pair: &[Option<super::NonMaxUsize>]| Some((pair[0]?.get(), pair[1]?.get()));
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(found(r"^\(.*\)\n*\1$", b"abab", false).unwrap(), [Some((0, 4)), Some((0, 2))]);
         assert_eq!(found(r"(a*)b\1*c", b"aabaaaac", true).unwrap()[0], Some((0, 8)));
         assert!(found(r"(a)(b)?\2", b"aa", true).is_none());
-        let regex = Regex::new(br"(a*)*(a*)*(a*)*\1\2\3b", &Options { extended: true, ..Options::default() });
+        let regex = Regex::new(br"(a*)*(a*)*(a*)*\1\2\3b", &EXTENDED);
         let long = [b'a'; 200];
         assert!(regex.unwrap().find(&long, 0, &mut vec![None; 8]).is_err());
     }
@@ -204,8 +204,7 @@ mod tests {
         assert_eq!(found("b.", b"b\xffb\xc3\xa4", false).unwrap(), [Some((2, 5))]);
         assert!(found("[^x]", b"\xff", false).is_none());
         assert_eq!(found("[[:alpha:]]*", "xäß1".as_bytes(), false).unwrap(), [Some((0, 5))]);
-        let options = Options::default();
-        let regex = Regex::new(b"a\xff", &options).unwrap();
+        let regex = Regex::new(b"a\xff", &Options::new(Syntax::BASIC)).unwrap();
         assert!(regex.is_match(b"xa\xff").unwrap() && !regex.is_match("a\u{ff}".as_bytes()).unwrap());
     }
 }

@@ -70,12 +70,7 @@ pub(super) fn run(call: &Call<'_>) -> Answer {
             FILES => {
                 let list = value.unwrap_or_default();
                 list_from_stdin = list == "-";
-                let read = if list == "-" {
-                    Ok(call.stdin.to_vec().into())
-                } else {
-                    call.files.read(&call.path(list))
-                };
-                match read {
+                match call.read(list) {
                     Ok(data) => names.extend(
                         data.split(|&byte| byte == 0)
                             .filter(|name| !name.is_empty())

@@ -102,7 +102,7 @@ pub(crate) fn script(call: &Call<'_>) -> Result<String, Answer> {
     let options = read_options(&given).map_err(|message| refused(&message, true))?;
     let data = match options.arg_file {
         None | Some("-") => call.stdin.to_vec(),
-        Some(file) => match call.files.read(&call.path(file)) {
+        Some(file) => match call.read(file) {
             Ok(data) => data.to_vec(),
             Err(errno) => {
                 let file = quote::curly(file);

@@ -7,9 +7,10 @@ use std::io::{ErrorKind, Read as _, Write as _};
 
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 
+use super::input::{is_descriptor, outside};
 use super::options::{self, DIGIT, Given, HELP, Spec, Takes};
 use super::{Answer, Call};
-use crate::fs::Kind;
+use crate::fs::{Errno, Kind};
 
 const SPECS: &[Spec] = &[
     (DIGIT, "", Takes::Nothing),
@@ -203,6 +204,16 @@ impl Job<'_> {
     }
 
     fn file(&mut self, name: &str) {
+        if let Some(data) = outside(self.call, name) {
+            if self.stdout || self.test {
+                return self.stream(&data, name);
+            }
+            return match (is_descriptor(name), self.force) {
+                (false, _) => self.complain(1, &format!("{name}: {}", Errno::EROFS)),
+                (true, false) => self.complain(2, &format!("{name}: Is a symbolic link, skipping")),
+                (true, true) => self.complain(2, &format!("{name}: Not a regular file, skipping")),
+            };
+        }
         let (files, path) = (self.call.files, self.call.path(name));
         let stat = match files.stat(&path, self.stdout || self.test || self.force) {
             Ok(stat) => stat,

@@ -30,7 +30,7 @@ impl Unit {
             "si" => return Ok(Self::human(1000)),
             _ => {}
         }
-        let bytes = bytes(text, option)?;
+        let bytes = bytes(text, option, true)?;
         if bytes == 0 {
             return Err(format!("invalid {option} argument '{text}'"));
         }
@@ -64,33 +64,28 @@ impl Unit {
     }
 }
 
-/// A size as of `1K`, `MB`, `2GiB`.
-fn bytes(text: &str, option: &str) -> Result<u64, String> {
+/// A size as of `1K`, `MB`, `2GiB`. The size of a block may have small letters, too, of which glibc
+/// knows some and refuses the others in other words; 512 has no letter.
+fn bytes(text: &str, option: &str, block: bool) -> Result<u64, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
-    let suffix = || {
-        let (letter, rest) = unit.split_at(unit.chars().next().map_or(0, char::len_utf8));
-        let power = "KMGTPE".find(&letter.to_ascii_uppercase()).filter(|_| !letter.is_empty())? as u32 + 1;
-        match rest {
-            "" | "iB" => Some(1024u64.checked_pow(power)),
-            "B" => Some(1000u64.checked_pow(power)),
-            _ => None,
-        }
-    };
-    let factor = match (number.is_empty(), unit.is_empty()) {
-        (_, true) => Some(Some(1)),
-        (_, false) => suffix(),
-    };
-    let known = unit.starts_with(|char: char| "KMGTPEkmgtpe".contains(char));
-    match factor {
-        _ if number.is_empty() && !known => Err(format!("invalid {option} argument '{text}'")),
-        None => Err(format!("invalid suffix in {option} argument '{text}'")),
-        Some(factor) => {
-            let number = if number.is_empty() { Some(1) } else { number.parse::<u64>().ok() };
-            let value = number.zip(factor).and_then(|(number, factor)| number.checked_mul(factor));
-            value.ok_or_else(|| format!("{option} argument '{text}' too large"))
-        }
+    let known = if block { "KMGTPEZYkmgtpezy" } else { "KMGTPEZYkm" };
+    if number.is_empty() && !unit.starts_with(|letter| known.contains(letter)) {
+        return Err(format!("invalid {option} argument '{text}'"));
     }
+    let factor = match unit.as_bytes() {
+        [b'b'] => None,
+        [letter @ (b'g' | b't'), ..] if block => {
+            human::factor(&format!("{}{}", char::from(letter.to_ascii_uppercase()), &unit[1..]))
+        }
+        _ => human::factor(unit),
+    };
+    let factor = factor.ok_or_else(|| format!("invalid suffix in {option} argument '{text}'"))?;
+    let number = if number.is_empty() { Ok(1) } else { number.parse::<u64>() };
+    number
+        .ok()
+        .and_then(|number| u128::from(number).checked_mul(factor)?.try_into().ok())
+        .ok_or_else(|| format!("{option} argument '{text}' too large"))
 }
 
 /// `-t`: whether it is the most that is shown, and the limit.
@@ -99,7 +94,7 @@ pub(super) fn threshold(text: &str, option: &str) -> Result<(bool, u64), String>
         Some(plain) => (true, plain),
         None => (false, text),
     };
-    let limit = bytes(plain, option)
+    let limit = bytes(plain, option, false)
         .map_err(|message| message.replace(&format!("'{plain}'"), &format!("'{text}'")))?;
     if most && limit == 0 {
         return Err(format!("invalid --threshold argument '{text}'"));

@@ -26,7 +26,7 @@ impl<'a> Reader<'a> {
             "-ilname" => Test::Target(self.pattern(word, true)?),
             "-regex" | "-iregex" => {
                 let text = self.argument(word)?;
-                let regex = regular::compile(text, self.syntax, word == "-iregex");
+                let regex = regular::compile(text, self.patterns, word == "-iregex");
                 Test::Regex(regex.map_err(|what| {
                     Refusal::Wrong(format!("failed to compile regular expression '{text}': {what}"))
                 })?)

@@ -6,10 +6,11 @@ use super::Asked;
 use super::act::{Act, Exec, Sink};
 use super::format::Format;
 use super::program::{Step, Token, compile};
-use super::regular::Syntax;
+use super::regular;
 use super::run::Outs;
 use super::tests::Test;
 use crate::exec::commands::glob::Pattern;
+use crate::exec::commands::posix_regex::Options;
 use crate::exec::commands::refusal::Refusal;
 use crate::exec::commands::walk::{Follow, Plan};
 use crate::exec::commands::{Call, quote};
@@ -26,7 +27,8 @@ pub(super) struct Reader<'a> {
     pub(super) outs: Outs,
     pub(super) execs: Vec<Exec>,
     pub(super) warnings: Vec<String>,
-    pub(super) syntax: Syntax,
+    /// How `-regex` is read from here on.
+    pub(super) patterns: Options,
     /// A day before now, or the start of today.
     pub(super) day: i128,
     /// Something is done with what is found: it need not be printed.
@@ -67,7 +69,7 @@ pub(super) fn read(call: &Call<'_>) -> Result<Asked, Refusal> {
         outs: Outs::default(),
         execs: Vec::new(),
         warnings: Vec::new(),
-        syntax: Syntax::Emacs,
+        patterns: regular::DEFAULT,
         day: i128::from(call.now_ns) - DAY_NS,
         acts: false,
         asked_depth: false,
@@ -241,17 +243,17 @@ impl<'a> Reader<'a> {
             }
             "-regextype" => {
                 let name = self.argument(word)?;
-                let known = super::regular::NAMES.iter().find(|(known, _)| *known == name);
-                let Some((_, syntax)) = known else {
+                let known = regular::NAMES.iter().find(|(known, ..)| *known == name);
+                let Some(&(_, syntax, dot)) = known else {
                     let names: Vec<String> =
-                        super::regular::NAMES.iter().map(|(name, _)| quote::curly(name)).collect();
+                        regular::NAMES.iter().map(|(name, ..)| quote::curly(name)).collect();
                     let names = names.join(", ");
                     let name = quote::curly(name);
                     return wrong(format!(
                         "Unknown regular expression type {name}; valid types are {names}."
                     ));
                 };
-                self.syntax = *syntax;
+                self.patterns = regular::options(syntax, dot);
             }
             "-files0-from" => self.names_from = Some(self.argument(word)?),
             "-warn" => self.warns = true,

@@ -2,9 +2,8 @@
 
 use std::cmp::Ordering;
 
-use regex::Regex;
-
 use crate::exec::commands::glob::Pattern;
+use crate::exec::commands::posix_regex::{GivenUp, Regex};
 use crate::exec::commands::walk::{Entry, Follow, Walk};
 use crate::fs::{Errno, Kind, Sight};
 use crate::ids::Ino;
@@ -135,7 +134,10 @@ impl Test {
             Self::Fixed(answer) => *answer,
             Self::Name(pattern) => pattern.matches(walk.name(entry)),
             Self::Path(pattern) => pattern.matches(walk.path(entry)),
-            Self::Regex(regex) => regex.is_match(walk.path(entry)),
+            // What glibc says when it gives up.
+            Self::Regex(regex) => {
+                regex.is_match(walk.path(entry).as_bytes()).map_err(|GivenUp| Errno::ENOMEM)?
+            }
             Self::Target(pattern) => {
                 stat.kind == Kind::Symlink
                     && walk.sight().target(entry.ino).is_some_and(|target| pattern.matches(&target))

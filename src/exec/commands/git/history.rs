@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use regex::bytes::Regex;
-
 use super::failed::{Done, error, fatal};
 use super::given::{self, number};
-use super::ident::When;
+use super::ident::{Ident, When};
 use super::look::{DIFF, LOOK, Printer, diff_option, look_option};
 use super::object::{Commit, Kind, Tag};
 use super::oid::Oid;
@@ -16,9 +14,10 @@ use super::repo::Repo;
 use super::revision;
 use super::walk::{Way, is_behind, merge_bases, walk};
 use super::{Git, left_out};
+use crate::exec::commands::absolute;
 use crate::exec::commands::options::Spec;
 use crate::exec::commands::options::Takes::{Argument, Nothing, Optional};
-use crate::exec::commands::{absolute, basic_regex};
+use crate::exec::commands::posix_regex::{GivenUp, Options, Regex, Syntax};
 
 const WALK: &[Spec] = &[
     ('n', "max-count", Argument),
@@ -65,22 +64,14 @@ struct Choice {
 }
 
 impl Choice {
-    fn takes(&self, commit: &Commit) -> bool {
+    fn takes(&self, commit: &Commit) -> Done<bool> {
         let when = commit.committer.when.seconds;
-        let by = |ident: &super::ident::Ident, patterns: &[Regex]| {
-            let text = format!("{} <{}>", ident.name, ident.mail);
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern.is_match(text.as_bytes()))
-        };
-        self.since.is_none_or(|since| when >= since)
+        Ok(self.since.is_none_or(|since| when >= since)
             && self.until.is_none_or(|until| when <= until)
             && self.merges.is_none_or(|merges| (commit.parents.len() > 1) == merges)
-            && by(&commit.author, &self.authors)
-            && by(&commit.committer, &self.committers)
-            && (self.words.is_empty()
-                || self
-                    .words
-                    .iter()
-                    .any(|word| commit.message.lines().any(|line| word.is_match(line.as_bytes()))))
+            && by(&commit.author, &self.authors)?
+            && by(&commit.committer, &self.committers)?
+            && any(&self.words, commit.message.lines())?)
     }
 
     /// All commits that are meant, in the order in which they are shown.
@@ -89,7 +80,7 @@ impl Choice {
         let most = self.most.unwrap_or(usize::MAX);
         if most > 0 {
             walk(repo, &self.way, spec, &mut |oid, commit| {
-                if self.takes(commit) {
+                if self.takes(commit)? {
                     if skip > 0 {
                         skip -= 1;
                     } else {
@@ -108,7 +99,25 @@ impl Choice {
 
 /// As `--grep` and `--author` take it.
 fn pattern(text: &str, ignore_case: bool) -> Done<Regex> {
-    basic_regex::compile(text, ignore_case).map_err(|_| fatal(format!("invalid regular expression: {text}")))
+    let options = Options { ignore_case, ..Options::new(Syntax::BASIC) };
+    Regex::new(text.as_bytes(), &options).map_err(|what| fatal(format!("command line, '{text}': {what}")))
+}
+
+fn by(ident: &Ident, patterns: &[Regex]) -> Done<bool> {
+    any(patterns, [format!("{} <{}>", ident.name, ident.mail).as_str()])
+}
+
+/// Whether a pattern matches one of the lines; without patterns, all do.
+fn any<'a>(patterns: &[Regex], lines: impl IntoIterator<Item = &'a str>) -> Done<bool> {
+    let mut found = patterns.is_empty();
+    for line in lines {
+        for pattern in patterns {
+            let matches = pattern.is_match(line.as_bytes());
+            found |=
+                matches.map_err(|GivenUp| fatal("a pattern takes too many steps on a line".to_owned()))?;
+        }
+    }
+    Ok(found)
 }
 
 /// `-5` is `-n5`.

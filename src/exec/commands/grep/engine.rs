@@ -1,15 +1,18 @@
 //! Finds lines that match. One automaton searches whole buffers for all patterns that it can
-//! express, in linear time; the others backtrack, line by line and not for ever.
+//! express, in linear time. Where back-references may hold it finds the lines that are looked at;
+//! patterns of Perl that look around backtrack, line by line and not for ever.
 
 use regex_automata::meta;
 use regex_automata::nfa::thompson::{self, WhichCaptures, pikevm};
 use regex_automata::util::look::LookMatcher;
 use regex_automata::{Anchored, Input, MatchKind};
-use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
+use regex_syntax::hir::{
+    Class, ClassBytes, ClassBytesRange, ClassUnicode, ClassUnicodeRange, Hir, HirKind, Repetition,
+};
 
 use super::options::{Options, Syntax};
-use super::symbols::{self, Sign};
-use super::{bracket, perl, posix};
+use super::{perl, symbols};
+use crate::exec::commands::posix_regex::{self as posix, Anchors, GivenUp, Meant, Newline, Regex};
 
 /// Largest automaton of all patterns, in bytes.
 const SIZE: usize = 32 << 20;
@@ -21,6 +24,10 @@ const DEPTH: u32 = 250;
 /// The patterns, ready to search. What it cannot decide is an error, with the reason.
 pub(super) struct Engine {
     plain: Option<Plain>,
+    /// With back-references.
+    referring: Vec<Regex>,
+    /// Where there are such, all patterns, a reference being any text.
+    candidates: Option<Plain>,
     fancy: Vec<fancy_regex::Regex>,
     end: u8,
 }
@@ -54,37 +61,67 @@ impl Engine {
         options: &Options<'_>,
         warn: &mut dyn FnMut(&str),
     ) -> Result<Self, String> {
-        let (mut hirs, mut fancy) = (Vec::new(), Vec::new());
+        let (mut hirs, mut loose) = (Vec::new(), Vec::new());
+        let (mut referring, mut fancy) = (Vec::new(), Vec::new());
         for pattern in patterns {
-            let signs = symbols::signs(pattern);
-            let translated = translate(&signs, options, false)?;
-            translated.warnings.iter().for_each(|warning| warn(warning));
-            if translated.fancy {
-                let text = translate(&signs, options, true)?.text;
-                fancy.push(backtracking(&bounded(&text, options, true), options)?);
-            } else {
-                hirs.push(parse(&bounded(&translated.text, options, false), options)?);
+            match options.syntax {
+                Syntax::Fixed => {
+                    let mut text = String::new();
+                    symbols::signs(pattern).iter().for_each(|&sign| symbols::literal(sign, &mut text));
+                    hirs.push(parse(&bounded(&text, options, false), options, &[])?);
+                }
+                Syntax::Perl => {
+                    let signs = symbols::signs(pattern);
+                    let translated = perl::translate(&signs, false)?;
+                    if translated.fancy {
+                        let text = perl::translate(&signs, true)?.text;
+                        fancy.push(backtracking(&bounded(&text, options, true), options)?);
+                    } else {
+                        hirs.push(parse(&bounded(&translated.text, options, false), options, &[])?);
+                    }
+                }
+                Syntax::Basic | Syntax::Extended => {
+                    let reading = reading(options);
+                    let mut translated = posix::translate(pattern, &reading)?;
+                    translated.warnings.iter().for_each(|warning| warn(warning));
+                    translated.pattern = bounded(&translated.pattern, options, false);
+                    let hir = parse(&translated.pattern, options, &translated.meant)?;
+                    if translated.refers() {
+                        loose.push(hir);
+                        referring.push(Regex::of(translated, &reading)?);
+                    } else {
+                        hirs.push(hir);
+                    }
+                }
             }
         }
-        let plain = if hirs.is_empty() { None } else { Some(Plain::new(Hir::alternation(hirs), options)?) };
-        Ok(Self { plain, fancy, end: options.end })
+        let candidates = if loose.is_empty() {
+            None
+        } else {
+            loose.extend(hirs.iter().cloned());
+            Some(Plain::new(Hir::alternation(loose), options, false)?)
+        };
+        let shows = options.only || options.color;
+        let plain =
+            if hirs.is_empty() { None } else { Some(Plain::new(Hir::alternation(hirs), options, shows)?) };
+        Ok(Self { plain, referring, candidates, fancy, end: options.end })
     }
 
     /// The first line from `from` on, where one begins, that matches.
     pub(super) fn find(&mut self, data: &[u8], from: usize) -> Result<Option<Line>, String> {
-        let end = self.end;
-        if self.fancy.is_empty() {
-            let Some(plain) = &mut self.plain else { return Ok(None) };
-            let input = Input::new(data).range(from..).earliest(true);
-            let Some(found) = plain.regex.search_half_with(&mut plain.cache, &input) else { return Ok(None) };
-            let at = found.offset();
-            // Behind the end of the last line there is none.
-            let behind = at == data.len() && (at == from || data[at - 1] == end);
-            return Ok((!behind).then(|| line_at(data, at, from, end)));
-        }
         let mut at = from;
+        if self.fancy.is_empty() {
+            loop {
+                let all = self.candidates.as_mut().or(self.plain.as_mut());
+                let Some(line) = all.and_then(|all| all.line(data, at, self.end)) else { return Ok(None) };
+                if self.referring.is_empty() || self.matches(&data[line.start..line.end])? {
+                    return Ok(Some(line));
+                }
+                at = line.next;
+            }
+        }
         while at < data.len() {
-            let line = line_at(data, at, at, end);
+            let line = line_at(data, at, at, self.end);
             if self.matches(&data[line.start..line.end])? {
                 return Ok(Some(line));
             }
@@ -100,6 +137,11 @@ impl Engine {
                 return Ok(true);
             }
         }
+        for regex in &self.referring {
+            if regex.is_match(line).map_err(|GivenUp| exceeded())? {
+                return Ok(true);
+            }
+        }
         for regex in &self.fancy {
             if regex.is_match(line).map_err(|_| exceeded())? {
                 return Ok(true);
@@ -111,22 +153,29 @@ impl Engine {
     /// The first match in a line that begins at `from` or later: where it is.
     pub(super) fn find_in(&mut self, line: &[u8], from: usize) -> Result<Option<(usize, usize)>, String> {
         let mut best = None;
+        let mut take = |found: (usize, usize)| {
+            let rank = |(start, end)| (start, std::cmp::Reverse(end));
+            if best.is_none_or(|best| rank(found) < rank(best)) {
+                best = Some(found);
+            }
+        };
         if let Some(plain) = &mut self.plain {
             let input = Input::new(line).range(from..);
             if let Some(found) = plain.regex.search_with(&mut plain.cache, &input) {
-                let end = plain.longest(line, found.start()).unwrap_or(found.end());
-                best = Some((found.start(), end));
+                take((found.start(), plain.longest(line, found.start()).unwrap_or(found.end())));
+            }
+        }
+        for regex in &self.referring {
+            let mut spans = vec![None; 2];
+            if regex.find(line, from, &mut spans).map_err(|GivenUp| exceeded())?
+                && let [Some(start), Some(end)] = spans[..]
+            {
+                take((start.get(), end.get()));
             }
         }
         for regex in &self.fancy {
             if let Some(found) = regex.find_from_pos(line, from).map_err(|_| exceeded())? {
-                let found = (found.start(), found.end());
-                let better = |best: (usize, usize)| {
-                    (found.0, std::cmp::Reverse(found.1)) < (best.0, std::cmp::Reverse(best.1))
-                };
-                if best.is_none_or(better) {
-                    best = Some(found);
-                }
+                take((found.start(), found.end()));
             }
         }
         Ok(best)
@@ -138,14 +187,13 @@ fn exceeded() -> String {
 }
 
 impl Plain {
-    fn new(hir: Hir, options: &Options<'_>) -> Result<Self, String> {
+    /// With `shows` it can tell where matches end.
+    fn new(hir: Hir, options: &Options<'_>, shows: bool) -> Result<Self, String> {
         let end = options.end;
         let big = |_| "Regular expression too big".to_owned();
         let config = meta::Config::new().utf8_empty(false).nfa_size_limit(Some(SIZE)).line_terminator(end);
         let regex = meta::Builder::new().configure(config).build_from_hir(&hir).map_err(big)?;
         let cache = regex.create_cache();
-        // Only what prints matches asks where they end.
-        let shows = options.only || options.color;
         let longest = if shows && options.syntax != Syntax::Perl && may_be_longer(&hir) {
             let mut looks = LookMatcher::new();
             looks.set_line_terminator(end);
@@ -170,6 +218,15 @@ impl Plain {
         Ok(Self { regex, cache, longest })
     }
 
+    /// The first line from `from` on that it matches.
+    fn line(&mut self, data: &[u8], from: usize, end: u8) -> Option<Line> {
+        let input = Input::new(data).range(from..).earliest(true);
+        let at = self.regex.search_half_with(&mut self.cache, &input)?.offset();
+        // Behind the end of the last line there is none.
+        let behind = at == data.len() && (at == from || data[at - 1] == end);
+        (!behind).then(|| line_at(data, at, from, end))
+    }
+
     /// Where the longest match ends that begins at `start`, if that may be another one.
     fn longest(&mut self, line: &[u8], start: usize) -> Option<usize> {
         let (vm, cache) = self.longest.as_mut()?;
@@ -180,36 +237,36 @@ impl Plain {
     }
 }
 
-fn translate(signs: &[Sign], options: &Options<'_>, fancy: bool) -> Result<posix::Translated, String> {
-    match options.syntax {
-        Syntax::Basic => posix::translate(signs, false, fancy),
-        Syntax::Extended => posix::translate(signs, true, fancy),
-        Syntax::Perl => perl::translate(signs, fancy),
-        Syntax::Fixed => {
-            let mut done = posix::Translated::default();
-            signs.iter().for_each(|&sign| symbols::literal(sign, &mut done.text));
-            Ok(done)
-        }
+/// How patterns of POSIX are read.
+fn reading(options: &Options<'_>) -> posix::Options {
+    let syntax = match options.syntax {
+        Syntax::Extended => posix::Syntax::EGREP_LINES,
+        _ => posix::Syntax::GREP_LINES,
+    };
+    posix::Options {
+        syntax,
+        ignore_case: options.ignore_case,
+        anchors: Anchors::Apart,
+        // No line has one but with `-z`, and there it is a sign as any other.
+        newline: Newline::All,
+        end: options.end,
     }
 }
 
-/// What `-x` and `-w` put around a pattern.
+/// What `-x` and `-w` put around a pattern; `fancy` is for an engine that looks around.
 fn bounded(text: &str, options: &Options<'_>, fancy: bool) -> String {
-    let word = if options.syntax == Syntax::Perl { "0-9A-Za-z_" } else { bracket::WORD };
+    let perl = options.syntax == Syntax::Perl;
     match (options.lines, options.words) {
-        (true, _) => format!("^(?:{text})$"),
-        (_, true) if fancy => {
-            format!("(?<![{word}])(?:{text})(?![{word}])")
-        }
-        (_, true) if options.syntax == Syntax::Perl => {
-            format!(r"(?-u:\b{{start-half}})(?:{text})(?-u:\b{{end-half}})")
-        }
+        (true, _) if fancy => format!("^(?:{text})$"),
+        (true, _) => format!("(?m:^)(?:{text})(?m:$)"),
+        (_, true) if fancy => format!("(?<![0-9A-Za-z_])(?:{text})(?![0-9A-Za-z_])"),
+        (_, true) if perl => format!(r"(?-u:\b{{start-half}})(?:{text})(?-u:\b{{end-half}})"),
         (_, true) => format!(r"\b{{start-half}}(?:{text})\b{{end-half}}"),
         _ => text.to_owned(),
     }
 }
 
-fn parse(text: &str, options: &Options<'_>) -> Result<Hir, String> {
+fn parse(text: &str, options: &Options<'_>, meant: &[Meant]) -> Result<Hir, String> {
     let parsed = regex_syntax::ParserBuilder::new()
         .nest_limit(DEPTH)
         .utf8(false)
@@ -219,7 +276,7 @@ fn parse(text: &str, options: &Options<'_>) -> Result<Hir, String> {
         .build()
         .parse(text);
     match parsed {
-        Ok(hir) => Ok(within_lines(hir, options.end)),
+        Ok(hir) => Ok(within_lines(hir, options.end, meant)),
         Err(_) if options.syntax == Syntax::Perl => {
             Err("a pattern that is invalid or not supported here".to_owned())
         }
@@ -239,8 +296,10 @@ fn backtracking(text: &str, options: &Options<'_>) -> Result<fancy_regex::Regex,
         })
 }
 
-/// The same without captures, and so that it matches no end of a line.
-fn within_lines(hir: Hir, end: u8) -> Hir {
+/// The same without captures, and so that it matches no end of a line. What is `meant` by a
+/// capture as a back-reference is any text.
+fn within_lines(hir: Hir, end: u8, meant: &[Meant]) -> Hir {
+    let all = |parts: Vec<Hir>| parts.into_iter().map(|part| within_lines(part, end, meant)).collect();
     match hir.into_kind() {
         HirKind::Empty => Hir::empty(),
         HirKind::Literal(literal) if literal.0.contains(&end) => Hir::fail(),
@@ -256,16 +315,20 @@ fn within_lines(hir: Hir, end: u8) -> Hir {
         }
         HirKind::Look(look) => Hir::look(look),
         HirKind::Repetition(mut repetition) => {
-            repetition.sub = Box::new(within_lines(*repetition.sub, end));
+            repetition.sub = Box::new(within_lines(*repetition.sub, end, meant));
             Hir::repetition(repetition)
         }
-        HirKind::Capture(capture) => within_lines(*capture.sub, end),
-        HirKind::Concat(parts) => {
-            Hir::concat(parts.into_iter().map(|part| within_lines(part, end)).collect())
-        }
-        HirKind::Alternation(parts) => {
-            Hir::alternation(parts.into_iter().map(|part| within_lines(part, end)).collect())
-        }
+        HirKind::Capture(capture) => match meant.get((capture.index as usize).wrapping_sub(1)) {
+            Some(Meant::Reference(_)) => {
+                let mut class = ClassBytes::new([ClassBytesRange::new(0, u8::MAX)]);
+                class.difference(&ClassBytes::new([ClassBytesRange::new(end, end)]));
+                let sub = Box::new(Hir::class(Class::Bytes(class)));
+                Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub })
+            }
+            _ => within_lines(*capture.sub, end, meant),
+        },
+        HirKind::Concat(parts) => Hir::concat(all(parts)),
+        HirKind::Alternation(parts) => Hir::alternation(all(parts)),
     }
 }
 

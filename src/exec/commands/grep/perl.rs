@@ -1,7 +1,6 @@
 //! Patterns of Perl as GNU grep 3.8 takes them: classes know ASCII alone, characters are
 //! those of UTF-8. What crate `regex` has no words for is left to `fancy-regex`.
 
-use super::posix::Translated;
 use super::symbols::{Sign, literal};
 
 const DIGIT: &str = "0-9";
@@ -9,6 +8,14 @@ const WORD: &str = "0-9A-Za-z_";
 const SPACE: &str = r"\t-\r ";
 const HORIZONTAL: &str = r"\t \x{A0}\x{1680}\x{180E}\x{2000}-\x{200A}\x{202F}\x{205F}\x{3000}";
 const VERTICAL: &str = r"\n-\r\x{85}\x{2028}\x{2029}";
+
+/// A pattern in other words.
+#[derive(Debug, Default)]
+pub(super) struct Translated {
+    pub(super) text: String,
+    /// Crate `regex` has no words for it: back-references, looking around.
+    pub(super) fancy: bool,
+}
 
 /// Translates one; with `fancy` for an engine that looks around.
 pub(super) fn translate(signs: &[Sign], fancy: bool) -> Result<Translated, String> {

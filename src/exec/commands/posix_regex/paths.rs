@@ -6,8 +6,7 @@ use std::collections::HashSet;
 use regex_automata::nfa::thompson::{NFA, State};
 use regex_automata::util::primitives::{NonMaxUsize, StateID};
 
-use super::translate::Meant;
-use super::{GivenUp, Spans, utf8};
+use super::{GivenUp, Meant, Spans, utf8};
 
 /// Most steps of one search with back-references.
 pub(super) const STEPS: u64 = 5_000_000;

@@ -2,18 +2,20 @@
 
 use std::fmt::Write as _;
 
-use super::{Options, brackets, utf8};
+use super::classes::{SPACE, WORD};
+use super::syntax::{Anchors, Newline, Nothing, Options};
+use super::tokens::{Interval, Token, interval, token};
+use super::{brackets, utf8};
 
-/// Most repetitions of an interval.
-const MOST: u32 = 32_767;
 /// Deepest nesting of groups.
 const DEEPEST: usize = 250;
 const NOTHING_TO_REPEAT: &str = "Invalid preceding regular expression";
 
 /// A pattern that was translated.
-#[derive(Default)]
-pub(super) struct Translated {
-    pub(super) pattern: String,
+#[derive(Debug, Default)]
+pub(in crate::exec::commands) struct Translated {
+    /// In other words.
+    pub(in crate::exec::commands) pattern: String,
     /// Groups of the pattern itself.
     pub(super) groups: usize,
     /// Whether a match that is found first may not be the longest: there are alternatives, or
@@ -21,12 +23,26 @@ pub(super) struct Translated {
     pub(super) ambiguous: bool,
     /// What the groups of the translation stand for, from the first on: groups of the pattern, or
     /// references to them, which are groups here so that they can be found again.
-    pub(super) meant: Vec<Meant>,
+    pub(in crate::exec::commands) meant: Vec<Meant>,
+    /// Signs that repeat nothing and were skipped, in GNU grep's words.
+    pub(in crate::exec::commands) warnings: Vec<&'static str>,
+}
+
+impl Translated {
+    /// Whether there are back-references.
+    pub(in crate::exec::commands) fn refers(&self) -> bool {
+        self.meant.iter().any(|meant| matches!(meant, Meant::Reference(_)))
+    }
+
+    /// Puts something around the pattern that takes no text.
+    pub(in crate::exec::commands) fn put_between(&mut self, before: &str, after: &str) {
+        self.pattern = format!("{before}(?:{}){after}", self.pattern);
+    }
 }
 
 /// A group of a translation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Meant {
+pub(in crate::exec::commands) enum Meant {
     /// A group of the pattern, counted from 1.
     Group(usize),
     /// The text of that group.
@@ -53,32 +69,19 @@ struct Parser<'a> {
     quantified: bool,
     /// A pattern, a group or an alternative begins: a basic `^` is an anchor nowhere else.
     begins: bool,
-}
-
-/// A special sign; all else is a character.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Token {
-    Open,
-    Close,
-    Alternative,
-    Star,
-    Plus,
-    Question,
-    Interval,
-    Caret,
-    Dollar,
-    Dot,
-    Bracket,
-    /// `\w` and the like.
-    Escaped(u8),
-    Literal,
+    /// The same, or only anchors came since.
+    fresh: bool,
 }
 
 fn bit(group: usize) -> u32 {
     1_u32.checked_shl(u32::try_from(group).unwrap_or(u32::MAX)).unwrap_or(0)
 }
 
-pub(super) fn translate(pattern: &[u8], options: &Options) -> Result<Translated, &'static str> {
+/// Translates a pattern. `Err` has the words of glibc.
+pub(in crate::exec::commands) fn translate(
+    pattern: &[u8],
+    options: &Options,
+) -> Result<Translated, &'static str> {
     let mut parser = Parser {
         options,
         pattern,
@@ -91,6 +94,7 @@ pub(super) fn translate(pattern: &[u8], options: &Options) -> Result<Translated,
         repeated: false,
         quantified: false,
         begins: true,
+        fresh: true,
     };
     while parser.at < pattern.len() {
         parser.next()?;
@@ -102,125 +106,109 @@ pub(super) fn translate(pattern: &[u8], options: &Options) -> Result<Translated,
 }
 
 impl Parser<'_> {
-    /// The token at a place, and its length.
-    fn token(&self, at: usize) -> Result<(Token, usize), &'static str> {
-        let extended = self.options.extended;
-        let byte = self.pattern[at];
-        if byte == b'\\' {
-            let next = *self.pattern.get(at + 1).ok_or("Trailing backslash")?;
-            let token = match next {
-                b'(' if !extended => Token::Open,
-                b')' if !extended => Token::Close,
-                b'|' if !extended => Token::Alternative,
-                b'+' if !extended => Token::Plus,
-                b'?' if !extended => Token::Question,
-                b'{' if !extended => Token::Interval,
-                b'1'..=b'9' | b'w' | b'W' | b's' | b'S' | b'b' | b'B' | b'<' | b'>' | b'`' | b'\'' => {
-                    Token::Escaped(next)
-                }
-                _ => Token::Literal,
-            };
-            return Ok((token, 2));
-        }
-        let token = match byte {
-            b'(' if extended => Token::Open,
-            b')' if extended => Token::Close,
-            b'|' if extended => Token::Alternative,
-            b'+' if extended => Token::Plus,
-            b'?' if extended => Token::Question,
-            b'{' if extended => Token::Interval,
-            b'*' => Token::Star,
-            b'^' => Token::Caret,
-            b'$' => Token::Dollar,
-            b'.' => Token::Dot,
-            b'[' => Token::Bracket,
-            _ => Token::Literal,
-        };
-        Ok((token, 1))
-    }
-
     fn next(&mut self) -> Result<(), &'static str> {
-        let (token, len) = self.token(self.at)?;
-        let start = self.at;
+        let syntax = &self.options.syntax;
+        let (token, len) = token(&self.pattern[self.at..], syntax)?;
+        let last = self.at + len - 1;
         self.at += len;
-        let begins = std::mem::replace(&mut self.begins, matches!(token, Token::Open | Token::Alternative));
+        let begins = std::mem::take(&mut self.begins);
+        let anywhere = syntax.anchors_anywhere;
         match token {
-            Token::Open => {
-                if self.open.len() == DEEPEST {
-                    return Err("Regular expression too big");
-                }
-                self.out.groups += 1;
-                self.out.meant.push(Meant::Group(self.out.groups));
-                self.open.push((self.out.pattern.len(), self.out.groups));
-                self.out.pattern.push('(');
-                self.alternatives.push((self.closed, 0));
-                self.last = None;
+            Token::Open => self.open()?,
+            Token::Close if self.open.is_empty() && syntax.lone_close => self.literal(last),
+            Token::Close => self.close()?,
+            Token::Alternative => self.alternative(),
+            Token::Star => self.repeat(last, "*", "* at start of expression")?,
+            Token::Plus => self.repeat(last, "+", "+ at start of expression")?,
+            Token::Question => self.repeat(last, "?", "? at start of expression")?,
+            Token::Interval => self.interval(last)?,
+            Token::Caret if anywhere || begins => {
+                self.anchor(if self.options.anchors == Anchors::Text { r"\A" } else { "(?m:^)" })
             }
-            Token::Close => {
-                let (begin, number) = self.open.pop().ok_or(r"Unmatched ) or \)")?;
-                self.out.pattern.push(')');
-                self.closed |= self.alternatives.pop().map_or(0, |(_, all)| all) | bit(number);
-                self.written(begin, false);
-            }
-            Token::Alternative => {
-                self.out.ambiguous = true;
-                self.out.pattern.push('|');
-                if let Some((before, all)) = self.alternatives.last_mut() {
-                    *all |= self.closed;
-                    self.closed = *before;
-                }
-                self.last = None;
-            }
-            Token::Star | Token::Plus | Token::Question if self.last.is_some() => self.repeat(match token {
-                Token::Star => "*",
-                Token::Plus => "+",
-                _ => "?",
-            }),
-            Token::Star | Token::Plus | Token::Question if self.options.extended => {
-                return Err(NOTHING_TO_REPEAT);
-            }
-            Token::Interval => self.interval()?,
-            Token::Caret if self.options.extended || begins => {
-                self.anchor(if self.options.lines { "(?m:^)" } else { r"\A" });
-            }
-            Token::Dollar if self.options.extended || self.ends()? => {
-                self.anchor(if self.options.lines { "(?m:$)" } else { r"\z" });
+            Token::Dollar if anywhere || self.ends()? => {
+                self.anchor(if self.options.anchors == Anchors::Text { r"\z" } else { "(?m:$)" });
             }
             Token::Dot => {
-                let begin = self.out.pattern.len();
-                self.out.pattern.push_str(if self.options.lines { r"[^\n]" } else { "(?s:.)" });
-                self.written(begin, true);
+                self.single(if self.options.newline == Newline::All { "(?s:.)" } else { r"[^\n]" });
             }
             Token::Bracket => {
                 let begin = self.out.pattern.len();
-                self.at =
-                    brackets::translate(self.pattern, self.at, self.options.lines, &mut self.out.pattern)?;
+                self.at = brackets::translate(self.pattern, self.at, self.options, &mut self.out.pattern)?;
                 self.written(begin, true);
             }
-            Token::Escaped(sign) => self.escaped(sign)?,
-            Token::Star | Token::Plus | Token::Question | Token::Caret | Token::Dollar | Token::Literal => {
-                self.literal(start + len - 1);
-            }
+            Token::Reference(number) => self.reference(number)?,
+            Token::Escaped(sign) => self.escaped(sign),
+            Token::Caret | Token::Dollar | Token::Literal => self.literal(last),
         }
         Ok(())
     }
 
     /// Whether a basic pattern, a group or an alternative ends here.
     fn ends(&self) -> Result<bool, &'static str> {
-        if self.at == self.pattern.len() {
+        let rest = &self.pattern[self.at..];
+        if rest.is_empty() {
             return Ok(true);
         }
-        Ok(matches!(self.token(self.at)?.0, Token::Close | Token::Alternative))
+        Ok(matches!(token(rest, &self.options.syntax)?.0, Token::Close | Token::Alternative))
+    }
+
+    fn open(&mut self) -> Result<(), &'static str> {
+        if self.open.len() == DEEPEST {
+            return Err("Regular expression too big");
+        }
+        self.out.groups += 1;
+        self.out.meant.push(Meant::Group(self.out.groups));
+        self.open.push((self.out.pattern.len(), self.out.groups));
+        self.out.pattern.push('(');
+        self.alternatives.push((self.closed, 0));
+        self.begin();
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), &'static str> {
+        let (begin, number) = self.open.pop().ok_or(r"Unmatched ) or \)")?;
+        self.out.pattern.push(')');
+        self.closed |= self.alternatives.pop().map_or(0, |(_, all)| all) | bit(number);
+        self.written(begin, false);
+        Ok(())
+    }
+
+    fn alternative(&mut self) {
+        self.out.ambiguous = true;
+        self.out.pattern.push('|');
+        if let Some((before, all)) = self.alternatives.last_mut() {
+            *all |= self.closed;
+            self.closed = *before;
+        }
+        self.begin();
+    }
+
+    fn begin(&mut self) {
+        (self.last, self.begins, self.fresh) = (None, true, true);
     }
 
     fn anchor(&mut self, words: &str) {
+        let begin = self.out.pattern.len();
         self.out.pattern.push_str(words);
+        self.last = self.options.syntax.line_matcher.then_some((begin, false));
+        self.repeated = false;
+    }
+
+    /// An anchor at a word, which is glibc's whoever else may ask.
+    fn word(&mut self, words: &str) {
+        self.anchor(words);
         self.last = None;
     }
 
     fn written(&mut self, begin: usize, single: bool) {
-        self.last = Some((begin, single));
-        self.repeated = false;
+        (self.last, self.repeated, self.fresh) = (Some((begin, single)), false, false);
+    }
+
+    /// One character, in other words.
+    fn single(&mut self, words: &str) {
+        let begin = self.out.pattern.len();
+        self.out.pattern.push_str(words);
+        self.written(begin, true);
     }
 
     /// The character at `at`, as itself.
@@ -236,40 +224,55 @@ impl Parser<'_> {
         self.written(begin, true);
     }
 
-    fn escaped(&mut self, sign: u8) -> Result<(), &'static str> {
-        let begin = self.out.pattern.len();
-        match sign {
-            b'1'..=b'9' => {
-                let number = usize::from(sign - b'0');
-                if self.closed & bit(number) == 0 {
-                    return Err("Invalid back reference");
-                }
-                // A character, so that it can be repeated; `paths` reads the group's text there.
-                self.out.pattern.push_str("(0)");
-                self.out.meant.push(Meant::Reference(number));
-                self.written(begin, false);
-            }
-            b'w' => self.set(r"\w"),
-            b'W' => self.set(r"\W"),
-            b's' => self.set(r"\s"),
-            b'S' => self.set(r"\S"),
-            b'b' => self.anchor(r"\b"),
-            b'B' => self.anchor(r"\B"),
-            b'<' => self.anchor(r"\b{start}"),
-            b'>' => self.anchor(r"\b{end}"),
-            b'`' => self.anchor(r"\A"),
-            _ => self.anchor(r"\z"),
+    fn reference(&mut self, number: usize) -> Result<(), &'static str> {
+        if self.closed & bit(number) == 0 {
+            return Err("Invalid back reference");
         }
+        let begin = self.out.pattern.len();
+        // A character, so that it can be repeated; `paths` reads the group's text there.
+        self.out.pattern.push_str("(0)");
+        self.out.meant.push(Meant::Reference(number));
+        self.written(begin, false);
         Ok(())
     }
 
-    fn set(&mut self, words: &str) {
-        let begin = self.out.pattern.len();
-        self.out.pattern.push_str(words);
-        self.written(begin, true);
+    fn escaped(&mut self, sign: u8) {
+        let apart = self.options.anchors == Anchors::Apart;
+        match sign {
+            b'w' => self.single(&format!("[{WORD}]")),
+            b'W' => self.single(&format!("[^{WORD}]")),
+            b's' => self.single(&format!("[{SPACE}]")),
+            b'S' => self.single(&format!("[^{SPACE}]")),
+            b'b' => self.word(r"\b"),
+            b'B' => self.word(r"\B"),
+            b'<' => self.word(r"\b{start}"),
+            b'>' => self.word(r"\b{end}"),
+            b'`' => self.anchor(if apart { "(?m:^)" } else { r"\A" }),
+            _ => self.anchor(if apart { "(?m:$)" } else { r"\z" }),
+        }
     }
 
-    fn repeat(&mut self, words: &str) {
+    /// A sign at `at` that repeats what was written last.
+    fn repeat(&mut self, at: usize, words: &str, skipped: &'static str) -> Result<(), &'static str> {
+        let syntax = &self.options.syntax;
+        if syntax.line_matcher && self.fresh || self.last.is_none() {
+            match syntax.nothing {
+                Nothing::Refused => return Err(NOTHING_TO_REPEAT),
+                Nothing::Text => {
+                    self.literal(at);
+                    return Ok(());
+                }
+                Nothing::Skipped if self.fresh => self.out.warnings.push(skipped),
+                Nothing::Skipped => {}
+            }
+        } else if self.repeated && words == "*" && syntax.repeats_once {
+            return Err(NOTHING_TO_REPEAT);
+        }
+        self.times(words);
+        Ok(())
+    }
+
+    fn times(&mut self, words: &str) {
         let Some((begin, single)) = self.last else { return };
         // `a*?` means something else there.
         if self.repeated {
@@ -282,40 +285,37 @@ impl Parser<'_> {
         self.repeated = true;
     }
 
-    fn number(&mut self) -> Option<u32> {
-        let digits = self.pattern[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let text = std::str::from_utf8(&self.pattern[self.at..self.at + digits]).ok()?;
-        self.at += digits;
-        (digits > 0).then(|| text.parse().unwrap_or(u32::MAX))
-    }
-
-    /// What follows `{` or `\{`.
-    fn interval(&mut self) -> Result<(), &'static str> {
-        if self.last.is_none() {
+    /// What follows the `{` at `at`.
+    fn interval(&mut self, at: usize) -> Result<(), &'static str> {
+        let syntax = &self.options.syntax;
+        let alone = syntax.line_matcher && self.fresh || self.last.is_none();
+        if syntax.repeats_once && (alone || self.repeated) {
             return Err(NOTHING_TO_REPEAT);
         }
-        let low = self.number();
-        let comma = self.pattern.get(self.at) == Some(&b',');
-        self.at += usize::from(comma);
-        let high = if comma { self.number() } else { low };
-        let close: &[u8] = if self.options.extended { b"}" } else { br"\}" };
+        if alone {
+            match syntax.nothing {
+                Nothing::Refused => return Err(NOTHING_TO_REPEAT),
+                Nothing::Skipped if !syntax.line_matcher => return Ok(()),
+                Nothing::Text | Nothing::Skipped => {}
+            }
+        }
         let rest = &self.pattern[self.at..];
-        if !rest.starts_with(close) {
-            let cut = rest.is_empty() || rest == br"\";
-            return Err(if cut { r"Unmatched \{" } else { r"Invalid content of \{\}" });
-        }
-        self.at += close.len();
-        if low.is_none() && !comma {
-            return Err(r"Invalid content of \{\}");
-        }
-        let low = low.unwrap_or(0);
-        if low > MOST || high.is_some_and(|high| high > MOST) {
-            return Err("Regular expression too big");
-        }
-        match high {
-            Some(high) if high < low => return Err(r"Invalid content of \{\}"),
-            Some(high) => self.repeat(&format!("{{{low},{high}}}")),
-            None => self.repeat(&format!("{{{low},}}")),
+        match interval(rest, syntax) {
+            _ if alone && syntax.nothing == Nothing::Text => self.literal(at),
+            Ok(Interval::Times(low, high, len)) => {
+                if alone && self.fresh {
+                    self.out.warnings.push("{...} at start of expression");
+                }
+                self.at += len;
+                match high {
+                    Some(high) if high == low => self.times(&format!("{{{low}}}")),
+                    Some(high) => self.times(&format!("{{{low},{high}}}")),
+                    None => self.times(&format!("{{{low},}}")),
+                }
+            }
+            Ok(Interval::Text(_)) | Err(_) if alone => self.literal(at),
+            Ok(Interval::Text(_)) if syntax.lenient_intervals => self.literal(at),
+            Ok(Interval::Text(message)) | Err(message) => return Err(message),
         }
         Ok(())
     }

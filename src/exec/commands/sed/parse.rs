@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::reader::{Origin, Reader};
 use super::script::{Action, Address, Command, Pattern, Script};
 use super::{escapes, substitution, text};
-use crate::exec::commands::posix_regex::{Options, Regex};
+use crate::exec::commands::posix_regex::{Anchors, Newline, Options, Regex, Syntax};
 
 /// How scripts are read.
 #[derive(Clone, Copy)]
@@ -195,8 +195,12 @@ impl Parser {
             }
             return Ok(None);
         }
-        let options = Options { extended: self.dialect.extended, ignore_case, lines, end: self.dialect.end };
-        escapes::in_pattern(pattern, options.extended)
+        let Dialect { extended, end, .. } = self.dialect;
+        let (anchors, newline) =
+            if lines { (Anchors::Lines, Newline::None) } else { (Anchors::Text, Newline::All) };
+        let syntax = if extended { Syntax::SED_EXTENDED } else { Syntax::BASIC };
+        let options = Options { syntax, ignore_case, anchors, newline, end };
+        escapes::in_pattern(pattern, extended)
             .and_then(|pattern| Regex::new(&pattern, &options))
             .map(|regex| Some(Rc::new(regex)))
             .map_err(|message| reader.wrong(message))

@@ -139,13 +139,13 @@ impl Job<'_> {
     }
 
     /// A name as it is in the archive.
-    fn transformed(&self, name: &str, of: Of) -> String {
+    fn transformed(&self, name: &str, of: Of) -> Result<String, String> {
         if self.plan.transforms.is_empty() {
-            return name.to_owned();
+            return Ok(name.to_owned());
         }
         let plain = name.strip_suffix('/').filter(|plain| !plain.is_empty());
-        let made = transform::apply(&self.plan.transforms, plain.unwrap_or(name), of);
-        if plain.is_some() { format!("{}/", made.trim_end_matches('/')) } else { made }
+        let made = transform::apply(&self.plan.transforms, plain.unwrap_or(name), of)?;
+        Ok(if plain.is_some() { format!("{}/", made.trim_end_matches('/')) } else { made })
     }
 
     /// The list of what goes in.
@@ -163,7 +163,7 @@ impl Job<'_> {
     }
 
     fn put(&mut self, path: &str, stored: &str, stat: &Stat, growing: &mut Growing) -> Result<(), String> {
-        let name = self.transformed(stored, Of::File);
+        let name = self.transformed(stored, Of::File)?;
         if name.trim_end_matches('/').is_empty() {
             return Ok(());
         }
@@ -173,11 +173,11 @@ impl Job<'_> {
             _ => None,
         };
         let (kind, target, data) = match (stat.kind, first) {
-            (_, Some(first)) => (EntryType::Link, self.transformed(&first, Of::Link), Bytes::new()),
+            (_, Some(first)) => (EntryType::Link, self.transformed(&first, Of::Link)?, Bytes::new()),
             (Kind::Dir, _) => (EntryType::Directory, String::new(), Bytes::new()),
             (Kind::Symlink, _) => {
                 let target = self.call.files.read_link(path).map_err(|errno| errno.to_string())?;
-                (EntryType::Symlink, self.transformed(&target, Of::Symlink), Bytes::new())
+                (EntryType::Symlink, self.transformed(&target, Of::Symlink)?, Bytes::new())
             }
             (Kind::File, _) => {
                 let data = self.call.files.read(path).map_err(|errno| format!("Cannot open: {errno}"))?;

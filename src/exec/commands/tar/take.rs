@@ -123,7 +123,13 @@ impl Job<'_> {
             if (hit.is_none() && !wanted.is_empty()) || self.is_left_out(plain) {
                 continue;
             }
-            let moved = self.moved(&member);
+            let moved = match self.moved(&member) {
+                Ok(moved) => moved,
+                Err(what) => {
+                    self.complain(&format!("{}: {what}", member.name));
+                    continue;
+                }
+            };
             if !list && self.plan.asks && !self.agreed("extract", &member.name) {
                 continue;
             }
@@ -149,15 +155,16 @@ impl Job<'_> {
     }
 
     /// A member under the names that `--transform` gives it.
-    fn moved(&self, member: &Member) -> Member {
+    fn moved(&self, member: &Member) -> Result<Member, String> {
         let all = &self.plan.transforms;
         let of = if member.kind == EntryType::Link { Of::Link } else { Of::Symlink };
-        Member {
-            name: transform::apply(all, &member.name, Of::File),
-            target: member.target.as_ref().map(|target| transform::apply(all, target, of)),
+        let target = member.target.as_ref().map(|target| transform::apply(all, target, of));
+        Ok(Member {
+            name: transform::apply(all, &member.name, Of::File)?,
+            target: target.transpose()?,
             owner: member.owner.clone(),
             ..*member
-        }
+        })
     }
 
     fn broken(&mut self, error: &io::Error, packing: Packing) {

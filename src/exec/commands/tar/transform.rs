@@ -1,11 +1,6 @@
 //! `--transform`: names of members, changed as `s` of sed(1) changes lines.
 
-use regex::{Regex, RegexBuilder};
-
-use crate::exec::commands::find::{Syntax, translated};
-
-/// Largest automaton of a pattern, in bytes.
-const SIZE: usize = 1 << 20;
+use crate::exec::commands::posix_regex::{GivenUp, Options, Regex, Spans, Syntax, utf8};
 
 /// What a name is of.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,17 +76,12 @@ pub(super) fn read(text: &str) -> Result<Vec<Transform>, String> {
                 flag => scope(flag, &mut own).ok_or_else(|| unknown(flag))?,
             }
         }
-        let syntax = if extended { Syntax::Extended } else { Syntax::Basic };
-        let wrong = |what: String| format!("Invalid transform expression: {what}");
-        let regex = translated(&pattern, syntax).map_err(wrong)?;
-        let regex = RegexBuilder::new(&regex)
-            .case_insensitive(fold)
-            .dot_matches_new_line(true)
-            .size_limit(SIZE)
-            .build()
-            .map_err(|_| wrong("Invalid regular expression".to_owned()))?;
-        let parts = parts(&replacement, regex.captures_len())
-            .ok_or_else(|| wrong("Invalid reference in the replacement".to_owned()))?;
+        let syntax = if extended { Syntax::EXTENDED } else { Syntax::BASIC };
+        let wrong = |what: &str| format!("Invalid transform expression: {what}");
+        let options = Options { ignore_case: fold, ..Options::new(syntax) };
+        let regex = Regex::new(pattern.as_bytes(), &options).map_err(wrong)?;
+        let parts = parts(&replacement, regex.groups() + 1)
+            .ok_or_else(|| wrong("Invalid reference in the replacement"))?;
         transforms.push(Transform { regex, parts, all, from: from.max(1), of: own });
     }
     if transforms.is_empty() { Err(invalid()) } else { Ok(transforms) }
@@ -178,31 +168,41 @@ fn parts(replacement: &str, groups: usize) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// A name after all transforms.
-pub(super) fn apply(transforms: &[Transform], name: &str, of: Of) -> String {
+/// A name after all transforms. `Err` tells why there is none.
+pub(super) fn apply(transforms: &[Transform], name: &str, of: Of) -> Result<String, String> {
     let mut name = name.to_owned();
     for transform in transforms.iter().filter(|transform| transform.of[of as usize]) {
-        name = transform.apply(&name);
+        name = transform
+            .apply(&name)
+            .map_err(|GivenUp| "A transform expression takes too many steps on this name".to_owned())?;
     }
-    name
+    Ok(name)
 }
 
 impl Transform {
-    fn apply(&self, name: &str) -> String {
+    fn apply(&self, name: &str) -> Result<String, GivenUp> {
         let mut out = String::new();
-        let mut behind = 0;
-        for (at, found) in self.regex.captures_iter(name).enumerate() {
-            let Some(whole) = found.get(0) else { continue };
-            if at + 1 < self.from {
+        let (mut from, mut behind, mut count) = (0, 0, 0);
+        let mut spans: Spans = vec![None; 2 * (self.regex.groups() + 1)];
+        while from <= name.len() && self.regex.find(name.as_bytes(), from, &mut spans)? {
+            let found = |group: usize| Some((spans[2 * group]?.get(), spans[2 * group + 1]?.get()));
+            let Some((start, end)) = found(0) else { break };
+            from = if start == end { end + utf8::step(&name.as_bytes()[end..]) } else { end };
+            // An empty match right behind another is none.
+            if start == end && start == behind && count > 0 {
                 continue;
             }
-            out.push_str(&name[behind..whole.start()]);
-            behind = whole.end();
+            count += 1;
+            if count < self.from {
+                continue;
+            }
+            out.push_str(&name[behind..start]);
+            behind = end;
             let (mut case, mut next) = (Case::Plain, Case::Plain);
             for part in &self.parts {
                 let text = match part {
                     Part::Text(text) => text.as_str(),
-                    Part::Group(group) => found.get(*group).map_or("", |group| group.as_str()),
+                    Part::Group(group) => found(*group).map_or("", |(start, end)| &name[start..end]),
                     Part::Case(change @ (Case::NextLower | Case::NextUpper)) => {
                         next = *change;
                         continue;
@@ -225,7 +225,7 @@ impl Transform {
             }
         }
         out.push_str(&name[behind..]);
-        out
+        Ok(out)
     }
 }
 
@@ -243,11 +243,14 @@ mod tests {
             ("s/p/z/;s/b/c/", "p/b", "z/c"),
             ("s/a\\/b/x/", "a/b", "x"),
             ("s|.*|\\u&|", "abc", "Abc"),
+            ("s/a\\|ab/x/", "ab", "x"),
+            ("s/\\(.\\)\\1/<\\1>/g", "aabxx", "<a>b<x>"),
+            ("s/a*/-/g", "baä", "-b-ä-"),
         ] {
-            assert_eq!(apply(&read(text).unwrap(), name, Of::File), made, "{text}");
+            assert_eq!(apply(&read(text).unwrap(), name, Of::File).unwrap(), made, "{text}");
         }
-        assert_eq!(apply(&read("s/p/q/S").unwrap(), "p", Of::Symlink), "p");
-        assert_eq!(apply(&read("flags=r;s/p/q/").unwrap(), "p", Of::Link), "p");
+        assert_eq!(apply(&read("s/p/q/S").unwrap(), "p", Of::Symlink).unwrap(), "p");
+        assert_eq!(apply(&read("flags=r;s/p/q/").unwrap(), "p", Of::Link).unwrap(), "p");
         for wrong in ["s", "s/a", "s/a/b", "x/a/b/", "s/a/b/k", "s/\\(/b/", "s/a/\\1/", ""] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
