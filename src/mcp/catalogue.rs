@@ -106,6 +106,8 @@ fn tools() -> Vec<Spec> {
                 "ifExists": {"type": "string", "enum": ["return"], "description": "When the unique name is taken: give its holder instead of failing."},
                 "env": text_map("Environment of every script in it."),
                 "files": text_map("First files: absolute path to text. Parents are made."),
+                "python": flag("Scripts may run Python 3 as python3; its standard library is there."),
+                "javascript": flag("Scripts may run JavaScript and TypeScript as node."),
                 "network": {
                     "description": "Network permission of scripts: none, all, or URL prefixes.",
                     "anyOf": [

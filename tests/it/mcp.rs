@@ -54,7 +54,7 @@ async fn the_handshake_offers_the_tools_of_the_contract() {
     assert_eq!(
         signatures,
         [
-            "sandbox_create(; env, files, ifExists, name, network, unique)",
+            "sandbox_create(; env, files, ifExists, javascript, name, network, python, unique)",
             "sandbox_list(; cursor, limit, name)",
             "sandbox_delete(id; force)",
             "bash_exec(id, script; cwd, env, readOnly, timeout)",

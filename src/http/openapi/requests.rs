@@ -179,10 +179,10 @@ pub struct CreateSandbox {
     /// First files.
     #[schema(required = false, schema_with = text_files)]
     pub files: BTreeMap<String, String>,
-    /// Kept and given back.
+    /// Scripts may run `python3`.
     #[schema(required = false, default = false)]
     pub python: bool,
-    /// Kept and given back.
+    /// Scripts may run `node`.
     #[schema(required = false, default = false)]
     pub javascript: bool,
     /// Network permission.

@@ -23,6 +23,14 @@ async fn each_tool_does_its_work(store: TestStore) {
     let again = mcp.ok("sandbox_create", again).await;
     assert_eq!((&again["id"], &again["created"]), (&json!(id), &json!(false)));
 
+    let programs = "python3 -c 'print(6 * 7)'; node -e 'console.log(7 * 6)'";
+    let both = mcp.ok("sandbox_create", json!({"python": true, "javascript": true})).await;
+    let run = mcp.ok("bash_exec", json!({"id": both["id"], "script": programs})).await;
+    assert_eq!((&run["stdout"], &both["python"]), (&json!("42\n42\n"), &json!(true)), "{run}");
+    let run = mcp.ok("bash_exec", json!({"id": id, "script": programs})).await;
+    assert_eq!((&run["stdout"], &run["exitCode"]), (&json!(""), &json!(127)), "{run}");
+    mcp.ok("sandbox_delete", json!({"id": both["id"]})).await;
+
     let other = mcp.create().await;
     let page = mcp.ok("sandbox_list", json!({"limit": 1})).await;
     assert_eq!(page["sandboxes"][0]["id"], other);
