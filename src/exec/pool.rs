@@ -104,6 +104,8 @@ impl Seat {
     pub(crate) fn wind_up(&self) {
         let work = self.afterwards.borrow_mut().take();
         if let Some(work) = work {
+            // Whoever waits for the result may have been woken on this thread's processor.
+            std::thread::yield_now();
             work(self);
         }
     }
