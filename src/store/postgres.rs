@@ -10,6 +10,7 @@
 mod blobs;
 mod checks;
 mod commit;
+mod copied;
 mod error;
 mod load;
 mod maintenance;

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::TryStreamExt;
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgRow};
 use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Postgres, raw_sql};
@@ -205,6 +206,22 @@ impl Conn {
         let sql = raw_sql(AssertSqlSafe(sql));
         let call = tokio::time::timeout(limit, sql.execute(&mut self.connection)).await;
         self.seen(call, limit).map(drop)
+    }
+
+    /// All rows of a query, as bytes, see `copied`.
+    pub(super) async fn copy(&mut self, limit: Duration, query: String) -> Result<Vec<u8>, CallError> {
+        self.pool.statements.fetch_add(1, Ordering::Relaxed);
+        let copy = async {
+            let sql = format!("COPY ({query}) TO STDOUT (FORMAT binary)");
+            let mut pieces = self.connection.copy_out_raw(&sql).await?;
+            let mut data = Vec::new();
+            while let Some(piece) = pieces.try_next().await? {
+                data.extend_from_slice(&piece);
+            }
+            Ok(data)
+        };
+        let call = tokio::time::timeout(limit, copy).await;
+        self.seen(call, limit)
     }
 
     /// Rows in the simple protocol, which leaves nothing behind on the server.

@@ -77,32 +77,56 @@ macro_rules! inode_columns {
 }
 pub(super) use inode_columns;
 
-/// By position: a load decodes hundreds of thousands of these.
+/// The values of a row with these columns.
+pub(super) struct Inode<'a> {
+    pub(super) ino: i64,
+    pub(super) kind: i16,
+    pub(super) mode: i32,
+    pub(super) size: i64,
+    pub(super) mtime_ns: i64,
+    pub(super) nlink: i32,
+    pub(super) sha256: Option<&'a [u8]>,
+    pub(super) symlink_target: Option<&'a str>,
+}
+
+impl Inode<'_> {
+    pub(super) fn row(self) -> Result<InodeRow, Failure> {
+        Ok(InodeRow {
+            ino: unsigned(self.ino, "ino")?,
+            kind: match self.kind {
+                1 => Kind::File,
+                2 => Kind::Dir,
+                3 => Kind::Symlink,
+                other => return Err(Failure::Inconsistent(format!("kind is {other}"))),
+            },
+            mode: u32::try_from(self.mode).map_err(|_| broken("mode is negative"))?,
+            size: unsigned(self.size, "size")?,
+            mtime_ns: self.mtime_ns,
+            nlink: u32::try_from(self.nlink).map_err(|_| broken("nlink is negative"))?,
+            sha256: match self.sha256 {
+                Some(bytes) => {
+                    Some(Sha256::from_slice(bytes).ok_or_else(|| broken("a hash is not 32 bytes long"))?)
+                }
+                None => None,
+            },
+            symlink_target: self.symlink_target.map(Into::into),
+        })
+    }
+}
+
+/// By position: to look for names takes longer than to read numbers.
 pub(super) fn inode(row: &PgRow) -> Result<InodeRow, Failure> {
-    let kind: i16 = row.try_get(1).map_err(decoding)?;
-    let sha256: Option<&[u8]> = row.try_get(6).map_err(decoding)?;
-    Ok(InodeRow {
-        ino: unsigned(row.try_get(0).map_err(decoding)?, "ino")?,
-        kind: match kind {
-            1 => Kind::File,
-            2 => Kind::Dir,
-            3 => Kind::Symlink,
-            other => return Err(Failure::Inconsistent(format!("kind is {other}"))),
-        },
-        mode: u32::try_from(row.try_get::<i32, _>(2).map_err(decoding)?)
-            .map_err(|_| broken("mode is negative"))?,
-        size: unsigned(row.try_get(3).map_err(decoding)?, "size")?,
+    let inode = Inode {
+        ino: row.try_get(0).map_err(decoding)?,
+        kind: row.try_get(1).map_err(decoding)?,
+        mode: row.try_get(2).map_err(decoding)?,
+        size: row.try_get(3).map_err(decoding)?,
         mtime_ns: row.try_get(4).map_err(decoding)?,
-        nlink: u32::try_from(row.try_get::<i32, _>(5).map_err(decoding)?)
-            .map_err(|_| broken("nlink is negative"))?,
-        sha256: match sha256 {
-            Some(bytes) => {
-                Some(Sha256::from_slice(bytes).ok_or_else(|| broken("a hash is not 32 bytes long"))?)
-            }
-            None => None,
-        },
+        nlink: row.try_get(5).map_err(decoding)?,
+        sha256: row.try_get(6).map_err(decoding)?,
         symlink_target: row.try_get(7).map_err(decoding)?,
-    })
+    };
+    inode.row()
 }
 
 /// Columns `parent_ino, name, ino`.
