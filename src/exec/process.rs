@@ -19,6 +19,7 @@ use crate::exec::stop::{Cause, Stop};
 use crate::exec::{Control, End, Ended, Figures, Interpreter, Job};
 use crate::fs::{ChangeSet, Delta, Quota, path};
 
+mod beat;
 mod check;
 mod child;
 mod contents;

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::SHORT;
+use super::beat::Beat;
 use super::turns::{Process, Turn, Turns};
 use crate::clock::{self, Instant};
 use crate::ids::Caller;
@@ -34,11 +35,17 @@ pub(super) struct Computing {
     by_caller: Mutex<HashMap<Caller, Load>>,
     leftover: Mutex<Leftover>,
     turns: Arc<Turns>,
+    beat: Beat,
 }
 
 impl Default for Computing {
     fn default() -> Self {
-        Self { by_caller: Mutex::default(), leftover: Mutex::default(), turns: Turns::new(processors()) }
+        Self {
+            by_caller: Mutex::default(),
+            leftover: Mutex::default(),
+            turns: Turns::new(processors()),
+            beat: Beat::default(),
+        }
     }
 }
 
@@ -161,6 +168,7 @@ impl Behind {
     ) -> Option<Self> {
         let (caller, among) = (caller.clone(), among.clone());
         let began = used(thread);
+        among.beat.begin();
         let mut behind = Self { thread, caller, among, counted: false, began, leftover: None, turn: None };
         if !early {
             behind.count();
@@ -227,6 +235,7 @@ impl Behind {
 
 impl Drop for Behind {
     fn drop(&mut self) {
+        self.among.beat.end();
         self.no_leftover();
         if !self.counted {
             return;
