@@ -24,14 +24,14 @@ const LANGUAGES: [Language; 2] = [
     Language {
         field: "javascript",
         settings: ["MAX_CONCURRENT_JS", "MAX_JS_QUEUE", "JS_QUEUE_TIMEOUT_MS"],
-        times: "node -e 'const a = Date.now(); setTimeout(() => console.log(JSON.stringify([a, Date.now()])), 40)'",
+        times: "node -e 'const a = Date.now(); setTimeout(() => console.log(JSON.stringify([a, Date.now()])), 500)'",
         endless: "node -e 'setInterval(() => {}, 1000)'",
         one: "node -p 1",
     },
     Language {
         field: "python",
         settings: ["MAX_CONCURRENT_PYTHON", "MAX_PYTHON_QUEUE", "PYTHON_QUEUE_TIMEOUT_MS"],
-        times: "python3 -c 'import time; a = time.time(); time.sleep(0.04); print([a * 1e3, time.time() * 1e3])'",
+        times: "python3 -c 'import time; a = time.time(); time.sleep(0.5); print([a * 1e3, time.time() * 1e3])'",
         endless: "python3 -c 'while True: pass'",
         one: "python3 -c 'print(1)'",
     },

@@ -133,8 +133,12 @@ impl Node {
                         let to = if piece.error { &ctx.stderr } else { &ctx.stdout };
                         to.write_all(&piece.data).await?;
                     }
-                    // Whoever reads it has its turn now.
-                    tokio::task::yield_now().await;
+                    // Whoever reads it has its turn now. The engine's readers of the two outputs are
+                    // looked at in no fixed order, and what one of them was given may wait for the
+                    // other: once is not enough for both.
+                    for _ in 0..READERS_TURNS {
+                        tokio::task::yield_now().await;
+                    }
                 }
                 node::Step::Waits(time) => tokio::time::sleep(time).await,
                 node::Step::Ended(exit) => return Ok(exit),
@@ -154,6 +158,9 @@ async fn whole(stdin: &CommandInput, most: u64) -> Result<Option<Vec<u8>>> {
     }
     Ok(Some(all))
 }
+
+/// How often a program that has printed lets the engine's readers go on.
+const READERS_TURNS: usize = 4;
 
 struct Python {
     stage: Stage,
