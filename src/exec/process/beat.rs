@@ -63,7 +63,7 @@ impl Beat {
         let beat = move || {
             if pin(processor) {
                 while shared.wait() {
-                    std::thread::sleep(PERIOD);
+                    std::thread::park_timeout(PERIOD);
                 }
             }
         };
@@ -122,7 +122,7 @@ mod tests {
 
     fn until(so: impl Fn() -> bool) {
         while !so() {
-            std::thread::sleep(Duration::from_millis(1));
+            std::thread::park_timeout(Duration::from_millis(1));
         }
     }
 
@@ -136,7 +136,7 @@ mod tests {
         beat.end();
         let still = || {
             let before = beats();
-            std::thread::sleep(PERIOD * 20);
+            std::thread::park_timeout(PERIOD * 20);
             beats() == before
         };
         // The last one may be under way.
